@@ -1,0 +1,87 @@
+//! The context area: 2,240 bytes of device memory that host and device share for one context.
+//!
+//! | at | written by | what |
+//! | --- | --- | --- |
+//! | 0 | host | record 0 of the context: generation, `cancelled` |
+//! | 32 + 32·id | host | one record per slot |
+//! | 2,112 | device | its line: busy, first refusal, refusals |
+//! | 2,176 | device | verdicts: work, leave |
+//!
+//! Both sides change it while the other looks, so nobody makes a reference into it: everything goes through [`AreaWords`], which
+//! shells implement over volatile memory and tests over plain or loom atomics.
+
+use crate::wire::SLOTS;
+
+/// Bytes of a context area.
+pub const AREA_BYTES: u64 = 2240;
+/// Alignment of a context area.
+pub const AREA_ALIGN: u64 = 64;
+/// Areas that one device process can have in its life.
+pub const MAX_AREAS: usize = 1024;
+
+/// `context_generation u64`
+pub const CONTEXT_GENERATION: u64 = 0;
+/// `cancelled u32`; any non-zero value is set, and it is never unset.
+pub const CANCELLED: u64 = 8;
+/// First slot record.
+pub const RECORDS: u64 = 32;
+/// Bytes of one slot record.
+pub const RECORD_BYTES: u64 = 32;
+/// Within a record: `generation u64`.
+pub const RECORD_GENERATION: u64 = 0;
+/// Within a record: `device_address u64`.
+pub const RECORD_ADDRESS: u64 = 8;
+/// Within a record: `bytes u64`.
+pub const RECORD_LENGTH: u64 = 16;
+/// Within a record: `callable_id i32`, then `reserved u32`.
+pub const RECORD_ID_AND_RESERVED: u64 = 24;
+/// The device's line: `busy u32`; any non-zero value is set.
+pub const BUSY: u64 = 2112;
+/// The device's line: `first_refusal u32`.
+pub const FIRST_REFUSAL: u64 = 2116;
+/// The device's line: `refusals u64`.
+pub const REFUSALS: u64 = 2120;
+/// Verdicts: `work u32`.
+pub const VERDICT_WORK: u64 = 2176;
+/// Verdicts: `leave u32`.
+pub const VERDICT_LEAVE: u64 = 2180;
+
+/// Offset of a slot's record from the start of the area, for a slot below [`SLOTS`].
+#[must_use]
+pub const fn record_offset(slot: usize) -> Option<u64> {
+    if slot < SLOTS {
+        Some(RECORDS + RECORD_BYTES * slot as u64)
+    } else {
+        None
+    }
+}
+
+/// Access to the words of one context area.
+///
+/// Offsets are those of this module, always inside the area and naturally aligned. Implementations on a part whose AICPU is not
+/// coherent with host-written memory do the cache maintenance in [`invalidate`](Self::invalidate) and after a store.
+pub trait AreaWords {
+    /// Reads eight bytes with acquire order.
+    fn load_u64(&self, offset: u64) -> u64;
+    /// Reads four bytes with acquire order.
+    fn load_u32(&self, offset: u64) -> u32;
+    /// Writes eight bytes with release order.
+    fn store_u64(&self, offset: u64, value: u64);
+    /// Writes four bytes with release order.
+    fn store_u32(&self, offset: u64, value: u32);
+    /// Reads eight bytes in the one total order of sequentially consistent operations.
+    fn load_u64_seq_cst(&self, offset: u64) -> u64;
+    /// Replaces `current` by `new`, sequentially consistent; `Err` gives what was there.
+    ///
+    /// # Errors
+    /// The value that was found, when it was not `current`.
+    fn compare_exchange_u32(&self, offset: u64, current: u32, new: u32) -> Result<u32, u32>;
+    /// Writes four bytes, sequentially consistent.
+    fn store_u32_seq_cst(&self, offset: u64, value: u32);
+    /// Adds to four bytes, wrapping, acquire and release; gives what was there.
+    fn fetch_add_u32(&self, offset: u64, value: u32) -> u32;
+    /// Adds to eight bytes, wrapping, acquire and release; gives what was there.
+    fn fetch_add_u64(&self, offset: u64, value: u64) -> u64;
+    /// Drops what a cache holds of `len` bytes at `offset`, before they are read again. Nothing to do on a coherent part.
+    fn invalidate(&self, offset: u64, len: u64);
+}

@@ -1,0 +1,6 @@
+//! tbd
+#![no_std]
+#[panic_handler]
+fn p(_: &core::panic::PanicInfo) -> ! {
+    loop {}
+}

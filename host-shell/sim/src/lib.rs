@@ -1,0 +1,4 @@
+//! The simulated device: a vendor library, and the device process behind it.
+//!
+
+pub mod shm;
