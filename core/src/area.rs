@@ -49,11 +49,7 @@ pub const VERDICT_LEAVE: u64 = 2180;
 /// Offset of a slot's record from the start of the area, for a slot below [`SLOTS`].
 #[must_use]
 pub const fn record_offset(slot: usize) -> Option<u64> {
-    if slot < SLOTS {
-        Some(RECORDS + RECORD_BYTES * slot as u64)
-    } else {
-        None
-    }
+    if slot < SLOTS { Some(RECORDS + RECORD_BYTES * slot as u64) } else { None }
 }
 
 /// Access to the words of one context area.

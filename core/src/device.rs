@@ -106,24 +106,20 @@ pub struct AicpuPlatform {
     /// The platform's own.
     pub device: *mut c_void,
     /// Finds the registered area that contains `address`; 1 when found, else 0. Reads nothing at `address`.
-    pub find_area:
-        Option<unsafe extern "C" fn(device: *mut c_void, address: u64, out: *mut AreaInfo) -> i32>,
+    pub find_area: Option<unsafe extern "C" fn(device: *mut c_void, address: u64, out: *mut AreaInfo) -> i32>,
     /// 1 when all of `[address, address + bytes)` is callable memory, else 0.
-    pub is_callable_memory:
-        Option<unsafe extern "C" fn(device: *mut c_void, address: u64, bytes: u64) -> i32>,
+    pub is_callable_memory: Option<unsafe extern "C" fn(device: *mut c_void, address: u64, bytes: u64) -> i32>,
     /// A verdict was posted in the area at `area`, or an execution of it ended: AICore branches look again.
     pub notify_aicore: Option<unsafe extern "C" fn(device: *mut c_void, area: u64)>,
     /// Queues one child behind those already started by the executing launch of `area`; 0 or a dispatch answer. Copies the job.
-    pub aicore_start:
-        Option<unsafe extern "C" fn(device: *mut c_void, area: u64, job: *const AicoreJob) -> i32>,
+    pub aicore_start: Option<unsafe extern "C" fn(device: *mut c_void, area: u64, job: *const AicoreJob) -> i32>,
     /// Waits for everything that the executing launch of `area` started; the first child's non-zero result, or 0.
     pub aicore_wait: Option<unsafe extern "C" fn(device: *mut c_void, area: u64) -> i32>,
     /// The executing launch of `area` has ended, everything it started has been waited for: the AICore branch that works for it
     /// may leave. Called once per *work* verdict, before `busy` goes back to 0.
     pub execution_ended: Option<unsafe extern "C" fn(device: *mut c_void, area: u64)>,
     /// A line of log; not terminated. Level as in syslog: 3 error, 4 warning, 6 info, 7 debug.
-    pub log:
-        Option<unsafe extern "C" fn(device: *mut c_void, level: i32, text: *const u8, len: usize)>,
+    pub log: Option<unsafe extern "C" fn(device: *mut c_void, level: i32, text: *const u8, len: usize)>,
 }
 
 const_assert_eq!(offset_of!(OperatorApi, size), 0);

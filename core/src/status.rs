@@ -109,10 +109,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_specification() {
-        let runtime: std::vec::Vec<(&str, i32)> = RuntimeError::ALL
-            .iter()
-            .map(|e| (e.name(), e.code()))
-            .collect();
+        let runtime: std::vec::Vec<(&str, i32)> = RuntimeError::ALL.iter().map(|e| (e.name(), e.code())).collect();
         assert_eq!(
             runtime,
             [
@@ -127,10 +124,7 @@ mod tests {
                 ("CallableStale", -1008),
             ]
         );
-        let answers: std::vec::Vec<(&str, u32)> = DispatchAnswer::ALL
-            .iter()
-            .map(|a| (a.name(), a.code()))
-            .collect();
+        let answers: std::vec::Vec<(&str, u32)> = DispatchAnswer::ALL.iter().map(|a| (a.name(), a.code())).collect();
         assert_eq!(
             answers,
             [
@@ -153,10 +147,7 @@ mod tests {
         for error in RuntimeError::ALL {
             assert!(error.code() <= HOST_BAND_FIRST, "{}", error.name());
         }
-        for answer in DispatchAnswer::ALL
-            .iter()
-            .filter(|a| **a != DispatchAnswer::Success)
-        {
+        for answer in DispatchAnswer::ALL.iter().filter(|a| **a != DispatchAnswer::Success) {
             let code = i64::from(answer.latched_code());
             assert_eq!(code, -(900 + i64::from(answer.code())));
             assert!((-999..0).contains(&code));

@@ -193,12 +193,7 @@ pub trait ResourceOps: OrderOps {
     ///
     /// # Errors
     /// The vendor's.
-    fn allocate_device(
-        &mut self,
-        kind: MemoryKind,
-        bytes: u64,
-        align: u64,
-    ) -> Result<u64, VendorError>;
+    fn allocate_device(&mut self, kind: MemoryKind, bytes: u64, align: u64) -> Result<u64, VendorError>;
     /// Gives device memory back.
     ///
     /// # Errors
@@ -218,12 +213,7 @@ pub trait ResourceOps: OrderOps {
     ///
     /// # Errors
     /// A platform's own number when the range does not fit.
-    fn write_pinned(
-        &mut self,
-        pinned: PinnedId,
-        offset: usize,
-        bytes: &[u8],
-    ) -> Result<(), VendorError>;
+    fn write_pinned(&mut self, pinned: PinnedId, offset: usize, bytes: &[u8]) -> Result<(), VendorError>;
     /// Copies from pinned memory to the device in the order of `stream`.
     ///
     /// # Errors

@@ -7,19 +7,7 @@ use static_assertions::{assert_impl_all, const_assert_eq};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Sizes of the four rings, 96 bytes. 0 leaves the choice to the platform.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
-    Unaligned,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C, packed)]
 pub struct RuntimeEnv {
     /// Tasks per ring: 0 or a power of two in `4..=i32::MAX`.

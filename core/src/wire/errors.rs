@@ -7,9 +7,7 @@ use static_assertions::{assert_impl_all, const_assert_eq};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The error slots of a context, 64 bytes (C: `SimplerContextErrors`).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct ContextErrors {
     /// First cause of poison, else 0.

@@ -17,9 +17,7 @@ closed_enum! {
 }
 
 /// One invocation's envelope, 40 bytes (C: `SimplerKernelInvocationHeader`).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(C)]
 pub struct InvocationHeader {
@@ -42,9 +40,7 @@ pub struct InvocationHeader {
 }
 
 /// What a packet begins with, 56 bytes (C: `SimplerDispatchArgs`).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(C)]
 pub struct DispatchPrefix {

@@ -66,9 +66,7 @@ impl DataType {
 }
 
 /// A strided view of device memory, 128 bytes (C: `SimplerChipTensor`).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Tensor {
     /// Address of the backing memory.
