@@ -52,6 +52,42 @@ pub const fn record_offset(slot: usize) -> Option<u64> {
     if slot < SLOTS { Some(RECORDS + RECORD_BYTES * slot as u64) } else { None }
 }
 
+/// The device's line, decoded from a copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLine {
+    /// A launch is executing.
+    pub is_busy: bool,
+    /// Number of the first refusal's answer, else 0.
+    pub first_refusal: u32,
+    /// Refusals so far.
+    pub refusals: u64,
+}
+
+/// Bytes of the device's line that mean something.
+pub const DEVICE_LINE_BYTES: usize = 16;
+/// Bytes from the start of the area to the end of the last slot record.
+pub const RECORDS_END: usize = 2080;
+
+impl DeviceLine {
+    /// Decodes a copy of the [`DEVICE_LINE_BYTES`] at [`BUSY`].
+    #[must_use]
+    pub const fn decode(bytes: &[u8; DEVICE_LINE_BYTES]) -> Self {
+        let [b0, b1, b2, b3, f0, f1, f2, f3, r @ ..] = *bytes;
+        Self {
+            is_busy: u32::from_le_bytes([b0, b1, b2, b3]) != 0,
+            first_refusal: u32::from_le_bytes([f0, f1, f2, f3]),
+            refusals: u64::from_le_bytes(r),
+        }
+    }
+}
+
+/// Whether every slot generation is 0 in a copy of the area's first [`RECORDS_END`] bytes.
+#[must_use]
+pub fn is_every_record_zero(head: &[u8; RECORDS_END]) -> bool {
+    let (_, slots) = head.split_at(RECORDS as usize);
+    slots.chunks_exact(RECORD_BYTES as usize).all(|record| record.iter().take(8).all(|byte| *byte == 0))
+}
+
 /// Access to the words of one context area.
 ///
 /// Offsets are those of this module, always inside the area and naturally aligned. Implementations on a part whose AICPU is not
@@ -80,4 +116,41 @@ pub trait AreaWords {
     fn fetch_add_u64(&self, offset: u64, value: u64) -> u64;
     /// Drops what a cache holds of `len` bytes at `offset`, before they are read again. Nothing to do on a coherent part.
     fn invalidate(&self, offset: u64, len: u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_specification() {
+        assert_eq!(record_offset(0), Some(32));
+        assert_eq!(record_offset(63), Some(2048));
+        assert_eq!(record_offset(64), None);
+        assert_eq!(RECORDS_END as u64, record_offset(63).map_or(0, |o| o + RECORD_BYTES));
+        // Host records, device line and verdicts lie on different 64-byte lines.
+        assert!(RECORDS_END as u64 <= BUSY && BUSY.is_multiple_of(64) && VERDICT_WORK.is_multiple_of(64));
+        assert_eq!(AREA_BYTES, VERDICT_WORK + 64);
+    }
+
+    #[test]
+    fn the_device_line_is_decoded_from_its_words() {
+        let mut bytes = [0; DEVICE_LINE_BYTES];
+        assert_eq!(DeviceLine::decode(&bytes), DeviceLine::default());
+        bytes[3] = 1;
+        bytes[4] = 3;
+        bytes[8] = 7;
+        assert_eq!(DeviceLine::decode(&bytes), DeviceLine { is_busy: true, first_refusal: 3, refusals: 7 });
+    }
+
+    #[test]
+    fn one_generation_that_is_left_is_seen_wherever_it_is() {
+        for slot in 0..SLOTS {
+            let mut head = [0; RECORDS_END];
+            head[0] = 9; // The context's own generation stays.
+            assert!(is_every_record_zero(&head));
+            head[32 + 32 * slot + 7] = 1;
+            assert!(!is_every_record_zero(&head));
+        }
+    }
 }

@@ -104,17 +104,6 @@ pub struct DeviceImages<'a> {
     pub dispatcher: &'a [u8],
 }
 
-/// The device's line of a context area, copied out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceLine {
-    /// A launch is executing.
-    pub is_busy: bool,
-    /// Number of the first refusal's answer, else 0.
-    pub first_refusal: u32,
-    /// Refusals so far.
-    pub refusals: u64,
-}
-
 /// Device identity, the hidden streams and the events.
 pub trait ContextOps {
     /// The calling thread's current device.
@@ -231,11 +220,13 @@ pub trait ResourceOps: OrderOps {
     /// # Errors
     /// The vendor's; the area is not registered.
     fn register_area(&mut self, area: u64, context_generation: u64) -> Result<(), VendorError>;
-    /// Reads the device's line of an area without synchronising; `None` where the platform cannot.
+    /// Copies `out.len()` bytes at `offset` of the context area at `area` to the host, without synchronising anything. `false`
+    /// where the platform cannot, with `out` untouched. Close reads with it: first the records, to see that its zeroes have
+    /// landed, and only then the device's line, so that *not busy* is an answer from after the zeroes.
     ///
     /// # Errors
     /// The vendor's.
-    fn read_device_line(&mut self, area: u64) -> Result<Option<DeviceLine>, VendorError>;
+    fn read_area(&mut self, area: u64, offset: u64, out: &mut [u8]) -> Result<bool, VendorError>;
 }
 
 /// What changes a device for others: program mode only.
