@@ -49,7 +49,7 @@ pub const VERDICT_LEAVE: u64 = 2180;
 /// Offset of a slot's record from the start of the area, for a slot below [`SLOTS`].
 #[must_use]
 pub const fn record_offset(slot: usize) -> Option<u64> {
-    if slot < SLOTS { Some(RECORDS + RECORD_BYTES * slot as u64) } else { None }
+    if slot < SLOTS { Some(RECORDS.saturating_add(RECORD_BYTES.saturating_mul(slot as u64))) } else { None }
 }
 
 /// The device's line, decoded from a copy.
@@ -84,8 +84,8 @@ impl DeviceLine {
 /// Whether every slot generation is 0 in a copy of the area's first [`RECORDS_END`] bytes.
 #[must_use]
 pub fn is_every_record_zero(head: &[u8; RECORDS_END]) -> bool {
-    let (_, slots) = head.split_at(RECORDS as usize);
-    slots.chunks_exact(RECORD_BYTES as usize).all(|record| record.iter().take(8).all(|byte| *byte == 0))
+    // 32 bytes a record, record 0 being the context's own; a generation is the first eight.
+    head.chunks_exact(32).skip(1).all(|record| record.iter().take(8).all(|byte| *byte == 0))
 }
 
 /// Access to the words of one context area.
