@@ -31,6 +31,7 @@ extern crate std;
 mod closed_enum;
 
 pub mod area;
+pub mod arguments;
 pub mod device;
 pub mod status;
 pub mod vocabulary;
