@@ -103,6 +103,10 @@ pub trait AreaWords {
     fn store_u32(&self, offset: u64, value: u32);
     /// Reads eight bytes in the one total order of sequentially consistent operations.
     fn load_u64_seq_cst(&self, offset: u64) -> u64;
+    /// Reads four bytes, sequentially consistent.
+    fn load_u32_seq_cst(&self, offset: u64) -> u32;
+    /// Writes eight bytes, sequentially consistent.
+    fn store_u64_seq_cst(&self, offset: u64, value: u64);
     /// Replaces `current` by `new`, sequentially consistent; `Err` gives what was there.
     ///
     /// # Errors
