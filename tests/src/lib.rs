@@ -1,1 +1,4 @@
-//! tbd
+//! What the tests that cross boundaries share.
+//!
+
+pub mod reference;
