@@ -31,11 +31,16 @@ extern crate std;
 mod closed_enum;
 
 pub mod area;
+pub mod arena;
 pub mod arguments;
 pub mod device;
 pub mod dispatch;
+pub mod entries;
 pub mod generation;
+pub mod launch;
+pub mod mode;
 pub mod packet;
+pub mod phase;
 pub mod record;
 pub mod status;
 pub mod verdict;
