@@ -70,3 +70,78 @@ pub fn decide_all(
     }
     Ok(decisions)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    /// A decision as the text writes it; the bytes of one that allocates are those of the request.
+    fn written(decision: Option<Decision>, requested: u64) -> &'static str {
+        match decision {
+            Some(Decision::Nothing) => "nothing",
+            Some(Decision::Commit(bytes)) if bytes == requested => "commit",
+            Some(Decision::Keep) => "keep",
+            Some(Decision::Recommit(bytes)) if bytes == requested => "recommit",
+            Some(Decision::Release) => "release",
+            Some(other) => panic!("{other:?} for {requested} bytes"),
+            None => "refused",
+        }
+    }
+
+    /// Requests that a word of the text stands for, beside what is committed.
+    fn requests(word: &str, committed: u64) -> Vec<u64> {
+        match word {
+            "zero" => std::vec![0],
+            "some" => std::vec![1, 1024, u64::MAX],
+            "smaller" => std::vec![1, committed - 1],
+            "equal" => std::vec![committed],
+            "larger" => std::vec![committed + 1, u64::MAX],
+            other => panic!("{other} is not a request"),
+        }
+    }
+
+    #[test]
+    fn every_case_agrees_with_the_written_rule() {
+        let mut rows = 0;
+        for line in include_str!("commit_rule.txt").lines().skip(1) {
+            let [committed, request, kernel, program] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let sizes = if committed == "none" { std::vec![0] } else { std::vec![2, 4096, u64::MAX - 1] };
+            for committed in sizes {
+                for requested in requests(request, committed) {
+                    let case = std::format!("{line}: {requested} where {committed}");
+                    assert_eq!(written(decide(Growth::CommitOnce, committed, requested), requested), kernel, "{case}");
+                    assert_eq!(
+                        written(decide(Growth::BetweenRuns, committed, requested), requested),
+                        program,
+                        "{case}"
+                    );
+                }
+            }
+            rows += 1;
+        }
+        assert_eq!(rows, 6);
+    }
+
+    #[test]
+    fn one_refused_region_refuses_the_whole_request() {
+        let refused = CommitRefused { region: Region::RuntimePool, committed: 64, requested: 65 };
+        assert_eq!(decide_all(Growth::CommitOnce, [0, 32, 64], [16, 32, 65]), Err(refused));
+        let allowed = [Decision::Commit(16), Decision::Keep, Decision::Keep];
+        assert_eq!(decide_all(Growth::CommitOnce, [0, 32, 64], [16, 32, 64]), Ok(allowed));
+    }
+
+    proptest! {
+        #[test]
+        fn kernel_mode_never_changes_what_is_committed(committed: ArenaSizes, requested: ArenaSizes) {
+            if let Ok(decisions) = decide_all(Growth::CommitOnce, committed, requested) {
+                for (decision, committed) in decisions.into_iter().zip(committed) {
+                    prop_assert!(committed == 0 || decision == Decision::Keep);
+                }
+            }
+        }
+    }
+}
