@@ -1,0 +1,109 @@
+//! `cargo xtask bench`: runs the benches and compares ratios with their limits.
+//!
+//! A time means something only on the machine that took it, so limits are ratios of two things measured in one run, and the
+//! figures are kept together with machine, compiler and date.
+
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+use xshell::cmd;
+
+use crate::workspace::{Result, Workspace, run as run_command};
+
+/// Package and bench; each takes `--json FILE` and `--quick`.
+const BENCHES: &[(&str, &str)] = &[("tenon-tests", "packet"), ("tenon-host-runtime", "launch")];
+
+/// What `tests/benches/figures.json` holds.
+#[derive(Serialize)]
+struct Figures {
+    machine: String,
+    cores: usize,
+    compiler: String,
+    cxx: String,
+    date: String,
+    benches: Vec<serde_json::Value>,
+}
+
+/// What a bench must say about each of its limits, among other things.
+#[derive(Debug, Deserialize)]
+struct Gate {
+    name: String,
+    value: f64,
+    limit: f64,
+}
+
+/// Runs all benches. A quick run records nothing.
+pub(crate) fn run(workspace: &Workspace, is_quick: bool) -> Result {
+    let shell = &workspace.shell;
+    let folder = shell.create_temp_dir()?;
+    let mut benches = Vec::new();
+    for (package, bench) in BENCHES {
+        let json = folder.path().join(format!("{bench}.json"));
+        let quick = is_quick.then_some("--quick");
+        run_command(cmd!(
+            shell,
+            "cargo bench --quiet --package {package} --bench {bench} -- --json {json} {quick...}"
+        ))?;
+        benches.push(serde_json::from_str(&fs::read_to_string(&json)?)?);
+    }
+    let failures = benches.iter().map(failed_gates).collect::<Result<Vec<_>>>()?.concat();
+    if !is_quick {
+        let figures = Figures {
+            machine: machine(),
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            compiler: cmd!(shell, "rustc --version").read()?,
+            cxx: cmd!(shell, "c++ --version").read()?.lines().next().unwrap_or_default().to_owned(),
+            date: cmd!(shell, "date --utc +%Y-%m-%d").read()?,
+            benches,
+        };
+        let place = workspace.root.join("tests/benches/figures.json");
+        fs::write(&place, serde_json::to_string_pretty(&figures)? + "\n")?;
+        println!("recorded in {}", workspace.relative(&place).display());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("; ").into()) }
+}
+
+/// Prints a bench's gates; gives a sentence for each that is exceeded. A bench without gates shows nothing and is an error.
+fn failed_gates(bench: &serde_json::Value) -> Result<Vec<String>> {
+    let gates: Vec<Gate> = serde_json::from_value(bench.get("gates").cloned().unwrap_or_default())
+        .map_err(|error| format!("a bench must give its `gates`: {error}"))?;
+    if gates.is_empty() {
+        return Err("a bench without gates shows nothing".into());
+    }
+    let mut failures = Vec::new();
+    for Gate { name, value, limit } in gates {
+        println!("{name}: {value:.3}, limit {limit:.3}");
+        // A value that is not a number is no pass.
+        if value > limit || value.is_nan() {
+            failures.push(format!("{name} is {value:.3}, the limit is {limit:.3}"));
+        }
+    }
+    Ok(failures)
+}
+
+/// The processor, as Linux names it.
+fn machine() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or_else(|| "unknown".into(), |(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_ratio_above_its_limit_fails_and_names_itself() {
+        let bench = json!({"gates": [{"name": "time", "value": 1.1, "limit": 1.0}, {"name": "other", "value": 1.0, "limit": 1.0}]});
+        let failures = failed_gates(&bench).expect("gates");
+        assert_eq!(failures, ["time is 1.100, the limit is 1.000"]);
+    }
+
+    #[test]
+    fn a_bench_that_gates_nothing_is_refused() {
+        assert!(failed_gates(&json!({})).is_err());
+        assert!(failed_gates(&json!({"gates": []})).is_err());
+    }
+}

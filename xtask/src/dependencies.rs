@@ -1,0 +1,52 @@
+//! Each outside package has one line in ARCHITECTURE.md.
+//!
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::workspace::{Result, Workspace};
+
+/// The heading above the list.
+const HEADING: &str = "## Dependencies";
+
+/// Compares the two lists, both ways.
+pub(crate) fn run(workspace: &Workspace) -> Result {
+    let text = fs::read_to_string(workspace.root.join("ARCHITECTURE.md"))?;
+    let described = described(&text);
+    let used: BTreeSet<String> = workspace
+        .members
+        .iter()
+        .flat_map(|package| &package.dependencies)
+        .filter(|dependency| dependency.source.is_some())
+        .map(|dependency| dependency.name.clone())
+        .collect();
+    let mut problems: Vec<String> = used
+        .difference(&described)
+        .map(|name| format!("{name} has no line in ARCHITECTURE.md under {HEADING}"))
+        .collect();
+    problems
+        .extend(described.difference(&used).map(|name| format!("{name} is described in ARCHITECTURE.md and not used")));
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ").into()) }
+}
+
+/// Names in lines ``| `name` | what it is for |`` below the heading, where the second column is not empty.
+fn described(text: &str) -> BTreeSet<String> {
+    let list = text.split_once(HEADING).map_or("", |(_, rest)| rest);
+    let list = list.split("\n## ").next().unwrap_or_default();
+    list.lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .filter(|(_, purpose)| !purpose.trim_matches([' ', '|']).is_empty())
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_the_table_below_the_heading_alone() {
+        let text = "| `a` | no |\n## Dependencies\n\n| `b` | for this |\n| `c` |  |\n## More\n| `d` | no |\n";
+        assert_eq!(described(text), ["b".to_owned()].into());
+    }
+}
