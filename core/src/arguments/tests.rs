@@ -147,6 +147,7 @@ fn pointers_come_before_ids_and_ids_before_sizes_and_alignment() {
 
 #[test]
 fn each_field_of_a_configuration_has_its_range() {
+    type Switch = (&'static str, fn(&mut CallConfig, i32));
     for threads in [0, 2, 5, 8] {
         assert_eq!(call_config(&config_with(|c| c.aicpu_thread_num = threads)), Ok(()));
     }
@@ -154,7 +155,7 @@ fn each_field_of_a_configuration_has_its_range() {
         let message = format!("aicpu_thread_num is {threads}; expected 0 or 2..=8");
         assert_eq!(refused(call_config(&config_with(|c| c.aicpu_thread_num = threads))), message);
     }
-    let switches: [(&str, fn(&mut CallConfig, i32)); 5] = [
+    let switches: [Switch; 5] = [
         ("enable_chip_swimlane", |c, value| c.enable_chip_swimlane = value),
         ("enable_dump_args", |c, value| c.enable_dump_args = value),
         ("enable_pmu", |c, value| c.enable_pmu = value),
