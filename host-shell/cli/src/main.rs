@@ -1,2 +1,27 @@
-//! tbd
-fn main() {}
+//! The `tenon` command: packs, shows and launches callables, and looks at this machine.
+//!
+//! One module per command; each gives a [`failure::Failure`] that names file, field, offset and what was expected, and every kind
+//! of failure has its own exit code. Results go to standard output, everything else to standard error.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+mod command;
+mod failure;
+mod file;
+mod pack;
+
+fn main() -> ExitCode {
+    let cli = command::Cli::parse();
+    let filter = EnvFilter::builder().with_env_var("TENON_LOG").from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match cli.run() {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("tenon: {failure}");
+            failure.exit_code()
+        }
+    }
+}
