@@ -27,6 +27,8 @@ pub enum Found {
     NullWithSize(u64),
     /// A pointer with size 0.
     EmptyAtAddress,
+    /// A size in bytes.
+    Size(u64),
     /// An address.
     Address(u64),
     /// A signed number.
@@ -71,6 +73,7 @@ impl fmt::Display for Found {
             Self::Null => f.write_str("null"),
             Self::NullWithSize(len) => write!(f, "null with size {len}"),
             Self::EmptyAtAddress => f.write_str("a pointer with size 0"),
+            Self::Size(len) => write!(f, "{len} bytes long"),
             Self::Address(address) => write!(f, "{address:#x}"),
             Self::Signed(number) => write!(f, "{number}"),
             Self::Number(number) => write!(f, "{number}"),

@@ -18,7 +18,9 @@ pub use program::{
     run as program_run,
 };
 
-use crate::wire::{CallConfig, SLOTS};
+use crate::generation::SlotIndex;
+use crate::vocabulary::StreamId;
+use crate::wire::CallConfig;
 
 /// Alignment of a callable image in the caller's memory.
 pub const IMAGE_ALIGN: usize = 16;
@@ -62,23 +64,17 @@ pub struct KernelInit<'a> {
     pub context_generation: u64,
 }
 
-/// A slot of the callable table that was checked to exist.
+/// A slot and a stream that were checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CheckedId(u8);
-
-impl CheckedId {
-    /// The slot, below [`SLOTS`].
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The number as the caller gave it.
-    #[must_use]
-    pub const fn to_i32(self) -> i32 {
-        self.0 as i32
-    }
+pub struct OnStream {
+    /// Where in the callable table.
+    pub slot: SlotIndex,
+    /// The caller's stream.
+    pub stream: StreamId,
 }
+
+/// The largest object that a program can have in its memory, in bytes.
+const MAX_OBJECT_BYTES: usize = isize::MAX as usize;
 
 /// Checks the arguments of `simpler_kernel_mode_init`.
 ///
@@ -107,43 +103,44 @@ pub fn prepare(
     callable: usize,
     callable_size: usize,
     caller_stream: usize,
-) -> Result<CheckedId, ArgumentError> {
+) -> Result<OnStream, ArgumentError> {
     not_null("ctx", context)?;
     not_null("callable", callable)?;
-    not_null("caller_stream", caller_stream)?;
-    let id = slot(callable_id)?;
+    let stream = stream(caller_stream)?;
+    let slot = slot(callable_id)?;
     image(callable, Some(callable_size))?;
-    Ok(id)
+    Ok(OnStream { slot, stream })
 }
 
 /// Checks the arguments of `simpler_kernel_mode_launch`.
 ///
 /// # Errors
 /// The first argument that breaks a rule.
-pub fn launch(context: usize, callable_id: i32, args: usize, caller_stream: usize) -> Result<CheckedId, ArgumentError> {
+pub fn launch(context: usize, callable_id: i32, args: usize, caller_stream: usize) -> Result<OnStream, ArgumentError> {
     not_null("ctx", context)?;
     not_null("args", args)?;
-    not_null("caller_stream", caller_stream)?;
-    let id = slot(callable_id)?;
+    let stream = stream(caller_stream)?;
+    let slot = slot(callable_id)?;
     task_args(args)?;
-    Ok(id)
+    Ok(OnStream { slot, stream })
 }
 
 /// Checks the arguments of `simpler_kernel_mode_release_callable`.
 ///
 /// # Errors
 /// The first argument that breaks a rule.
-pub fn release(context: usize, callable_id: i32, caller_stream: usize) -> Result<CheckedId, ArgumentError> {
+pub fn release(context: usize, callable_id: i32, caller_stream: usize) -> Result<OnStream, ArgumentError> {
     not_null("ctx", context)?;
-    not_null("caller_stream", caller_stream)?;
-    slot(callable_id)
+    let stream = stream(caller_stream)?;
+    let slot = slot(callable_id)?;
+    Ok(OnStream { slot, stream })
 }
 
 /// Checks the arguments of `simpler_kernel_mode_slot_generation`.
 ///
 /// # Errors
 /// The first argument that breaks a rule.
-pub fn slot_generation(context: usize, callable_id: i32, generation: usize) -> Result<CheckedId, ArgumentError> {
+pub fn slot_generation(context: usize, callable_id: i32, generation: usize) -> Result<SlotIndex, ArgumentError> {
     not_null("ctx", context)?;
     not_null("generation", generation)?;
     slot(callable_id)
@@ -174,17 +171,20 @@ fn device_id(id: i32) -> Result<(), ArgumentError> {
     if id < 0 { Err(ArgumentError::new("device_id", Found::Signed(id.into()), "0 or more")) } else { Ok(()) }
 }
 
-fn slot(callable_id: i32) -> Result<CheckedId, ArgumentError> {
-    match u8::try_from(callable_id) {
-        Ok(id) if usize::from(id) < SLOTS => Ok(CheckedId(id)),
-        _ => Err(ArgumentError::new("callable_id", Found::Signed(callable_id.into()), "0..=63")),
-    }
+fn stream(caller_stream: usize) -> Result<StreamId, ArgumentError> {
+    StreamId::from_bits(caller_stream).ok_or(ArgumentError::null("caller_stream"))
+}
+
+fn slot(callable_id: i32) -> Result<SlotIndex, ArgumentError> {
+    let found = Found::Signed(callable_id.into());
+    SlotIndex::from_id(callable_id).ok_or(ArgumentError::new("callable_id", found, "0..=63"))
 }
 
 fn image(address: usize, len_bytes: Option<usize>) -> Result<(), ArgumentError> {
     if let Some(len) = len_bytes.filter(|len| *len < IMAGE_HEADER_BYTES) {
         return Err(ArgumentError::new("callable_size", Found::Number(len as u64), "at least 9376 bytes"));
     }
+    object("callable_size", len_bytes.unwrap_or(0))?;
     aligned("callable", address, IMAGE_ALIGN, "a multiple of 16")
 }
 
@@ -212,7 +212,16 @@ fn bytes(argument: &'static str, claim: BinaryClaim) -> Result<(), ArgumentError
         (0, 0) => Ok(()),
         (0, len) => Err(ArgumentError::new(argument, Found::NullWithSize(len as u64), "a pointer, or size 0 for none")),
         (_, 0) => Err(ArgumentError::new(argument, Found::EmptyAtAddress, "a size, or a null pointer for none")),
-        (_, _) => Ok(()),
+        (_, len) => object(argument, len),
+    }
+}
+
+/// No object is larger: such a size is a negative number that lost its sign, and nothing that long could be read.
+fn object(argument: &'static str, len_bytes: usize) -> Result<(), ArgumentError> {
+    if len_bytes <= MAX_OBJECT_BYTES {
+        Ok(())
+    } else {
+        Err(ArgumentError::new(argument, Found::Size(len_bytes as u64), "a size that an object in memory can have"))
     }
 }
 

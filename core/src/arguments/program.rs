@@ -3,9 +3,10 @@
 //! The specification lists rules for kernel mode; these follow them wherever the same parameter appears.
 
 use super::{
-    ArgumentError, BinaryClaim, BinaryClaims, CheckedId, Found, binaries, bytes, call_config, device_id, image,
-    not_null, slot, task_args,
+    ArgumentError, BinaryClaim, BinaryClaims, binaries, bytes, call_config, device_id, image, not_null, object, slot,
+    task_args,
 };
+use crate::generation::SlotIndex;
 use crate::wire::CallConfig;
 
 /// Arguments of `simpler_init`.
@@ -44,12 +45,12 @@ pub fn register(
     callable_id: i32,
     callable: usize,
     size: Option<usize>,
-) -> Result<CheckedId, ArgumentError> {
+) -> Result<SlotIndex, ArgumentError> {
     not_null("ctx", context)?;
     not_null("callable", callable)?;
-    let id = slot(callable_id)?;
+    let slot = slot(callable_id)?;
     image(callable, size)?;
-    Ok(id)
+    Ok(slot)
 }
 
 /// Checks the arguments of `simpler_run`; `config` is `None` for a null pointer.
@@ -61,14 +62,14 @@ pub fn run(
     callable_id: i32,
     args: usize,
     config: Option<&CallConfig>,
-) -> Result<CheckedId, ArgumentError> {
+) -> Result<SlotIndex, ArgumentError> {
     not_null("ctx", context)?;
     not_null("args", args)?;
     let config = config.ok_or(ArgumentError::null("config"))?;
-    let id = slot(callable_id)?;
+    let slot = slot(callable_id)?;
     task_args(args)?;
     call_config(config)?;
-    Ok(id)
+    Ok(slot)
 }
 
 /// Checks the arguments of `device_free_ctx`.
@@ -91,11 +92,5 @@ pub fn copy(context: usize, device: usize, host: usize, len_bytes: usize) -> Res
     }
     not_null("device", device)?;
     not_null("host", host)?;
-    // The last byte must have an address too, or the sum would wrap somewhere further down.
-    for (argument, address) in [("device", device), ("host", host)] {
-        if address.checked_add(len_bytes).is_none() {
-            return Err(ArgumentError::new(argument, Found::Address(address as u64), "a range that does not wrap"));
-        }
-    }
-    Ok(())
+    object("size", len_bytes)
 }

@@ -38,10 +38,12 @@ fn good_arguments_pass_every_entry() {
     let config = CallConfig::default();
     assert_eq!(kernel_init(&good_init(&config)), Ok(()));
     for id in 0..64 {
-        assert_eq!(prepare(CONTEXT, id, IMAGE, 9376, STREAM).map(CheckedId::to_i32), Ok(id));
-        assert_eq!(launch(CONTEXT, id, ARGS, STREAM).map(CheckedId::to_i32), Ok(id));
-        assert_eq!(release(CONTEXT, id, STREAM).map(CheckedId::to_i32), Ok(id));
-        assert_eq!(slot_generation(CONTEXT, id, 1).map(CheckedId::to_i32), Ok(id));
+        for on_stream in
+            [prepare(CONTEXT, id, IMAGE, 9376, STREAM), launch(CONTEXT, id, ARGS, STREAM), release(CONTEXT, id, STREAM)]
+        {
+            assert_eq!(on_stream.map(|checked| (checked.slot.to_id(), checked.stream.to_bits())), Ok((id, STREAM)));
+        }
+        assert_eq!(slot_generation(CONTEXT, id, 1).map(SlotIndex::to_id), Ok(id));
     }
     assert_eq!(context_errors(CONTEXT, 1), Ok(()));
     assert_eq!(context_only(CONTEXT), Ok(()));
@@ -69,6 +71,10 @@ fn each_rule_of_init_refuses_by_itself() {
         (
             KernelInit { binaries: BinaryClaims { dispatcher: none_at(0, 1), ..BinaryClaims::default() }, ..good },
             "dispatcher is null with size 1; expected a pointer, or size 0 for none",
+        ),
+        (
+            KernelInit { binaries: BinaryClaims { aicpu: none_at(64, usize::MAX), ..BinaryClaims::default() }, ..good },
+            "aicpu is 18446744073709551615 bytes long; expected a size that an object in memory can have",
         ),
     ];
     for (claim, message) in cases {
@@ -109,6 +115,10 @@ fn each_rule_of_prepare_launch_and_release_refuses_by_itself() {
         (refused(prepare(CONTEXT, 64, IMAGE, 9376, STREAM)), "callable_id is 64; expected 0..=63"),
         (refused(prepare(CONTEXT, 256, IMAGE, 9376, STREAM)), "callable_id is 256; expected 0..=63"),
         (refused(prepare(CONTEXT, 0, IMAGE, 9375, STREAM)), "callable_size is 9375; expected at least 9376 bytes"),
+        (
+            refused(prepare(CONTEXT, 0, IMAGE, usize::MAX, STREAM)),
+            "callable_size is 18446744073709551615 bytes long; expected a size that an object in memory can have",
+        ),
         (refused(prepare(CONTEXT, 0, 0x8018, 9376, STREAM)), "callable is 0x8018; expected a multiple of 16"),
         (refused(launch(0, 0, ARGS, STREAM)), "ctx is null; expected a pointer that is not null"),
         (refused(launch(CONTEXT, 0, 0, STREAM)), "args is null; expected a pointer that is not null"),
@@ -133,7 +143,7 @@ fn each_rule_of_prepare_launch_and_release_refuses_by_itself() {
 
 #[test]
 fn pointers_come_before_ids_and_ids_before_sizes_and_alignment() {
-    let argument = |result: Result<CheckedId, ArgumentError>| result.err().map(|error| error.argument);
+    let argument = |result: Result<OnStream, ArgumentError>| result.err().map(|error| error.argument);
     assert_eq!(argument(prepare(0, 64, 0, 0, 0)), Some("ctx"));
     assert_eq!(argument(prepare(CONTEXT, 64, 0, 0, 0)), Some("callable"));
     assert_eq!(argument(prepare(CONTEXT, 64, IMAGE + 1, 0, 0)), Some("caller_stream"));
@@ -252,7 +262,7 @@ fn program_mode_follows_the_same_rules() {
     let dangling = BinaryClaim { address: 0, len_bytes: 4 };
     assert_eq!(argument(program_init(&ProgramInit { sdma_warmup: dangling, ..good })), Some("sdma_warmup"));
 
-    let argument = |result: Result<CheckedId, ArgumentError>| result.err().map(|error| error.argument);
+    let argument = |result: Result<SlotIndex, ArgumentError>| result.err().map(|error| error.argument);
     assert_eq!(argument(program_register(CONTEXT, 0, 0, None)), Some("callable"));
     assert_eq!(argument(program_register(CONTEXT, 64, IMAGE, None)), Some("callable_id"));
     assert_eq!(argument(program_register(CONTEXT, 0, IMAGE, Some(9375))), Some("callable_size"));
@@ -270,6 +280,6 @@ fn program_mode_follows_the_same_rules() {
     assert_eq!(argument(program_copy(CONTEXT, 0, 0, 0)), None, "a copy of nothing needs no addresses");
     assert_eq!(argument(program_copy(CONTEXT, 0, 8, 1)), Some("device"));
     assert_eq!(argument(program_copy(CONTEXT, 8, 0, 1)), Some("host"));
-    assert_eq!(argument(program_copy(CONTEXT, usize::MAX, 8, 1)), Some("device"));
-    assert_eq!(argument(program_copy(CONTEXT, 8, usize::MAX - 1, 2)), Some("host"));
+    assert_eq!(argument(program_copy(CONTEXT, 8, 8, usize::MAX)), Some("size"));
+    assert_eq!(argument(program_copy(CONTEXT, 8, 8, isize::MAX as usize)), None);
 }
