@@ -1,4 +1,5 @@
 //! The simulated device: a vendor library, and the device process behind it.
 //!
 
+pub mod device;
 pub mod shm;

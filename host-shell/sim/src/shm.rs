@@ -155,6 +155,18 @@ pub struct AreaControl {
     pub generation: AtomicU64,
 }
 
+/// Values of [`BinaryControl::state`].
+pub mod binary_state {
+    /// Nothing is wanted here; an image that is still here is let go.
+    pub const FREE: u32 = 0;
+    /// The host asks for a load.
+    pub const LOAD_ASKED: u32 = 1;
+    /// The device has loaded it.
+    pub const LOADED: u32 = 2;
+    /// The device cannot load it.
+    pub const REFUSED: u32 = 3;
+}
+
 /// An AICPU image that the host wants loaded.
 #[repr(C)]
 pub struct BinaryControl {
@@ -162,7 +174,7 @@ pub struct BinaryControl {
     pub offset: AtomicU64,
     /// Bytes.
     pub bytes: AtomicU64,
-    /// 0 free, 1 load asked, 2 loaded, 3 refused.
+    /// One of [`binary_state`].
     pub state: AtomicU32,
     /// Why it was refused: a vendor code.
     pub error: AtomicU32,
