@@ -1,5 +1,20 @@
 //! The host runtime: kernel mode on a borrowed device, program mode on an owned one.
 //!
+//! A context starts [`unlatched`]; its latch permits one of two types to be made, [`kernel`] or `program`. Each is given a platform
+//! by its vocabulary, so what a mode may not do cannot be written in it. Decisions are those of `tenon-core`; here they are acted
+//! on.
 
 pub mod diag;
+pub mod error;
+pub mod exclusive;
+pub mod kernel;
 pub mod platform;
+pub mod unlatched;
+
+mod arena;
+mod context_generation;
+mod held;
+mod packet_buffer;
+mod primitive;
+mod published;
+mod residency;

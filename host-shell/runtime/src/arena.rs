@@ -1,0 +1,87 @@
+//! The arena's regions in device memory.
+//!
+
+use tenon_core::arena::{ArenaSizes, BASE_ALIGN, Decision, Growth, REGIONS, decide_all};
+use tenon_core::vocabulary::{ContextOps, MemoryKind, ResourceOps, VendorError};
+
+use crate::error::ContextError;
+use crate::held::{Held, Holdings};
+
+/// One region: not committed while both are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Committed {
+    base: u64,
+    bytes: u64,
+}
+
+/// What is committed.
+#[derive(Debug, Default)]
+pub(crate) struct Arena([Committed; REGIONS]);
+
+/// Why an arena is not as it was asked to be: its bases are as they were.
+#[derive(Debug)]
+pub(crate) struct CommitFailed {
+    pub(crate) error: ContextError,
+    /// A region that could not be given back either; it stays held.
+    pub(crate) teardown: Option<VendorError>,
+}
+
+impl Arena {
+    /// Base addresses, in the order of the regions; 0 where nothing is committed.
+    pub(crate) fn bases(&self) -> [u64; REGIONS] {
+        self.0.map(|region| region.base)
+    }
+
+    /// Bytes committed, in the order of the regions.
+    pub(crate) fn sizes(&self) -> ArenaSizes {
+        self.0.map(|region| region.bytes)
+    }
+
+    /// Makes the regions at least as large as asked, if the rule allows it for every one of them.
+    ///
+    /// New memory is allocated for all regions before any old memory is let go, so a failure leaves every base as it was.
+    pub(crate) fn commit<P: ContextOps + ResourceOps>(
+        &mut self,
+        platform: &mut P,
+        held: &mut Holdings,
+        growth: Growth,
+        requested: ArenaSizes,
+    ) -> Result<(), CommitFailed> {
+        let decisions = decide_all(growth, self.sizes(), requested)
+            .map_err(|refused| CommitFailed { error: refused.into(), teardown: None })?;
+
+        let mark = held.mark();
+        let mut after = self.0;
+        for (region, decision) in after.iter_mut().zip(decisions) {
+            *region = match decision {
+                Decision::Nothing | Decision::Keep => *region,
+                Decision::Release => Committed::default(),
+                Decision::Commit(bytes) | Decision::Recommit(bytes) => {
+                    match platform.allocate_device(MemoryKind::Arena, bytes, BASE_ALIGN) {
+                        Ok(base) => {
+                            held.note(Held::Device { kind: MemoryKind::Arena, address: base });
+                            Committed { base, bytes }
+                        }
+                        Err(error) => {
+                            let error = ContextError::vendor("allocating a region of the arena", error);
+                            return Err(CommitFailed { error, teardown: held.let_go_since(mark, platform).err() });
+                        }
+                    }
+                }
+            };
+        }
+
+        let before = core::mem::replace(&mut self.0, after);
+        let mut result = Ok(());
+        for (old, new) in before.into_iter().zip(after) {
+            if old.base != 0 && old != new {
+                let old = Held::Device { kind: MemoryKind::Arena, address: old.base };
+                result = result.and(held.let_go(old, platform));
+            }
+        }
+        result.map_err(|error| CommitFailed {
+            error: ContextError::vendor("freeing a region of the arena", error),
+            teardown: Some(error),
+        })
+    }
+}
