@@ -107,3 +107,6 @@ impl fmt::Display for LaunchRefusal {
 }
 
 impl core::error::Error for LaunchRefusal {}
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,7 @@ enum Slot {
 }
 
 /// `N` slots and the images behind them, which `L` lists.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallableTable<L, const N: usize = SLOTS> {
     slots: [Slot; N],
     images: L,
@@ -348,3 +348,6 @@ impl fmt::Display for TableError {
 }
 
 impl core::error::Error for TableError {}
+
+#[cfg(test)]
+mod tests;

@@ -145,3 +145,6 @@ impl fmt::Display for TensorRefusal {
 }
 
 impl core::error::Error for TensorRefusal {}
+
+#[cfg(test)]
+mod tests;

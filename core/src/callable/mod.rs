@@ -35,3 +35,6 @@ pub use refusal::{Expected, Field, Refusal};
 pub use signature::{Counts, Direction};
 pub use validate::{CallableImage, Child, ChildHeader, Children};
 pub use words::ImageWords;
+
+#[cfg(test)]
+mod tests;
