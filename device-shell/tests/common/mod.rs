@@ -1,0 +1,14 @@
+//! A device process in miniature, for tests of the shell: memory, a platform table, contexts, and images of real operators.
+//!
+
+#![allow(dead_code, unused_imports, unreachable_pub, reason = "every test program uses a part of it")]
+
+mod context;
+mod device;
+mod image;
+mod memory;
+
+pub use context::{Context, Packet, Verdicts, contiguous};
+pub use device::{Device, Workers};
+pub use image::{Image, Operator, faulty};
+pub use memory::Mapping;
