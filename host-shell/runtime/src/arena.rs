@@ -18,7 +18,7 @@ struct Committed {
 #[derive(Debug, Default)]
 pub(crate) struct Arena([Committed; REGIONS]);
 
-/// Why an arena is not as it was asked to be: its bases are as they were.
+/// Why an arena is not as it was asked to be. Its bases are as they were, unless what failed was to free an old region.
 #[derive(Debug)]
 pub(crate) struct CommitFailed {
     pub(crate) error: ContextError,
@@ -35,6 +35,11 @@ impl Arena {
     /// Bytes committed, in the order of the regions.
     pub(crate) fn sizes(&self) -> ArenaSizes {
         self.0.map(|region| region.bytes)
+    }
+
+    /// Bytes committed in all regions. They are allocated, so they add up.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sizes().into_iter().fold(0, u64::saturating_add)
     }
 
     /// Makes the regions at least as large as asked, if the rule allows it for every one of them.

@@ -1,6 +1,6 @@
 //! The host runtime: kernel mode on a borrowed device, program mode on an owned one.
 //!
-//! A context starts [`unlatched`]; its latch permits one of two types to be made, [`kernel`] or `program`. Each is given a platform
+//! A context starts [`unlatched`]; its latch permits one of two types to be made, [`kernel`] or [`program`]. Each is given a platform
 //! by its vocabulary, so what a mode may not do cannot be written in it. Decisions are those of `tenon-core`; here they are acted
 //! on.
 
@@ -9,6 +9,7 @@ pub mod error;
 pub mod exclusive;
 pub mod kernel;
 pub mod platform;
+pub mod program;
 pub mod unlatched;
 
 mod arena;

@@ -99,9 +99,9 @@ impl Residency {
         self.area + slot.record_offset()
     }
 
-    /// Bytes of unique images.
-    pub(crate) const fn image_bytes(&self) -> u64 {
-        self.table.charged_bytes()
+    /// Device memory of the area and of all images, in bytes.
+    pub(crate) const fn device_bytes(&self) -> u64 {
+        AREA_BYTES + self.table.charged_bytes()
     }
 
     /// Tells the device that the area exists. From then on the area stays for ever.
