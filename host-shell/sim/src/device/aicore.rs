@@ -58,6 +58,14 @@ impl Execution {
     fn is_idle(&self) -> bool {
         self.running.is_none() && self.waiting.is_empty()
     }
+
+    /// Blocks that could be handed out now, were there a branch.
+    fn next_blocks(&self) -> u32 {
+        match &self.running {
+            Some(running) => running.child.0.blocks - running.issued,
+            None => self.waiting.front().map_or(0, |child| child.0.blocks),
+        }
+    }
 }
 
 /// *Work* verdicts taken and executions ended, per area. Both only grow, and wrap.
@@ -94,11 +102,7 @@ impl State {
     }
 
     fn is_ready(&self, execution: &Execution) -> bool {
-        let has_block = match &execution.running {
-            Some(running) => running.issued < running.child.0.blocks,
-            None => !execution.waiting.is_empty(),
-        };
-        has_block && execution.area.is_some_and(|area| self.counts[area].is_served())
+        execution.next_blocks() > 0 && execution.area.is_some_and(|area| self.counts[area].is_served())
     }
 }
 
@@ -292,10 +296,12 @@ impl Front {
         }
     }
 
-    /// Wakes workers that sleep, when there is something to run.
+    /// Wakes as many sleeping workers as there are blocks to run.
     fn wake_workers(&self, state: &State) {
-        if state.idle_workers > 0 && state.executions.iter().any(|execution| state.is_ready(execution)) {
-            self.work.notify_all();
+        let ready = state.executions.iter().filter(|execution| state.is_ready(execution));
+        let blocks: usize = ready.map(|execution| execution.next_blocks() as usize).sum();
+        for _ in 0..blocks.min(state.idle_workers) {
+            self.work.notify_one();
         }
     }
 }

@@ -17,9 +17,11 @@ use crate::shm::Control;
 
 /// How often a thread looks before it sleeps: some tens of microseconds, more than a host takes from one task of a launch to the
 /// next, so that one launch costs at most one wake.
-const LOOKS: u32 = 256;
+const LOOKS: u32 = 64;
 /// Every so many looks the processor is offered to others: host and device may have only two between them.
-const LOOKS_PER_YIELD: u32 = 16;
+const LOOKS_PER_YIELD: u32 = 8;
+/// Pauses from one look to the next.
+const PAUSES_PER_LOOK: u32 = 16;
 
 /// The bell of the scheduler: rung by hosts and by the other threads of the device, waited for by one thread.
 #[derive(Clone, Copy)]
@@ -58,7 +60,7 @@ impl<'a> DeviceBell<'a> {
             if look % LOOKS_PER_YIELD == 0 {
                 thread::yield_now();
             } else {
-                (0..LOOKS_PER_YIELD).for_each(|_| spin_loop());
+                (0..PAUSES_PER_LOOK).for_each(|_| spin_loop());
             }
         }
         self.sleeps.store(1, SeqCst);

@@ -133,11 +133,15 @@ impl Stream {
     /// Reads the next task and begins it.
     fn next(&mut self, shared: &mut Shared, control: &StreamControl) -> Step {
         let (head, tail) = (control.head.load(Relaxed), control.tail.load(Acquire));
+        if head == tail && !self.is_broken {
+            return Step::Idle;
+        }
+        if head == 0 && control.completed.load(Relaxed) == 0 {
+            // A new stream: what another one in this place left behind is not its business.
+            (self.carry, self.is_broken) = (None, false);
+        }
         if self.is_broken {
             return self.skip_all(control, tail);
-        }
-        if head == tail {
-            return Step::Idle;
         }
         let room = tail.wrapping_sub(head).min(RING_BYTES - head % RING_BYTES);
         let machine = &shared.executor.device().machine;
@@ -163,10 +167,6 @@ impl Stream {
         if header.sequence != expected {
             let why = Malformed::Sequence(header.sequence, expected);
             return self.end(control, Err(malformed(self.lane(), why)));
-        }
-        if expected == 1 {
-            // The first task of a stream: what another stream in this place left behind is not its business.
-            self.carry = None;
         }
         let payload = machine.ring(self.number, head + HEADER_BYTES);
         match task::check(machine, Owner::Stream, &header, payload) {
@@ -236,11 +236,13 @@ impl Stream {
     }
 
     fn fail(&mut self, control: &StreamControl, failure: Failure) {
-        self.carry.get_or_insert(failure);
         if control.error.load(Acquire) == 0 {
+            // The host has heard of everything before, so this is what there is to carry.
+            self.carry = None;
             control.answer.store(failure.answer, Relaxed);
             control.error.store(failure.code.get(), Release);
         }
+        self.carry.get_or_insert(failure);
     }
 
     /// Gives the stream up: nobody can tell where its next task begins.
