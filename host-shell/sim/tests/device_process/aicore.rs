@@ -68,6 +68,24 @@ fn children_wait_until_a_branch_serves_them() {
 }
 
 #[test]
+fn a_branch_stays_until_the_execution_that_it_serves_has_ended() {
+    let mut device = Machine::start(&Settings::default());
+    let area = device.register_area(1);
+    let gate = device.allocate(64);
+    launch(&device, area, &[order::HOLD, area, gate]);
+    device.until(|| device.read(gate) == 1);
+    // Another branch of the same context takes a verdict of its own and passes the first one by.
+    assert_eq!(device.run(4, &[call(&[order::LEAVE, area])]), Some((EXCEPTION, 3)));
+    let stats = &device.control().stats;
+    device.submit(3, &[aicore(area)]);
+    device.until(|| stats.aicore_leave.load(SeqCst) == 1);
+    assert_eq!(stats.aicore_work.load(SeqCst), 0);
+    device.poke(gate, 2);
+    assert_eq!([1, 2, 3].map(|stream| device.synchronize(stream)), [None; 3]);
+    assert_eq!(stats.aicore_work.load(SeqCst), 1);
+}
+
+#[test]
 fn waiting_branches_occupy_no_worker() {
     let mut device = Machine::start(&Settings { aicore_workers: 1, ..Settings::default() });
     let areas: Vec<u64> = (0..20).map(|number| device.register_area(1 + number)).collect();

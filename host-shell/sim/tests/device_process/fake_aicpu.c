@@ -29,7 +29,7 @@ struct Platform {
     void (*log)(void *, int32_t, const uint8_t *, uintptr_t);
 };
 
-enum { LOG = 1, FAIL, EXECUTE, LEAVE, PAIR, COUNT, TAIL, CRASH, FIND, WORK_WITHOUT_CHILDREN };
+enum { LOG = 1, FAIL, EXECUTE, LEAVE, PAIR, COUNT, TAIL, CRASH, FIND, WORK_WITHOUT_CHILDREN, HOLD };
 
 /* What every packet begins with; the meaning of a to d depends on the order. */
 struct Order {
@@ -95,6 +95,12 @@ static int obey(const struct Order *order, const uint64_t *rest) {
         return execute(order->a, order->b, (uint32_t)order->c, (uint32_t)(order->c >> 32), (uint32_t)order->d);
     case WORK_WITHOUT_CHILDREN:
         post(order->a, 2176);
+        platform.execution_ended(platform.device, order->a);
+        return 0;
+    case HOLD: /* Says that it executes, and goes on doing so until it is told to stop. */
+        post(order->a, 2176);
+        __atomic_store_n((uint64_t *)(uintptr_t)order->b, 1, __ATOMIC_RELEASE);
+        while (__atomic_load_n((uint64_t *)(uintptr_t)order->b, __ATOMIC_ACQUIRE) == 1) {}
         platform.execution_ended(platform.device, order->a);
         return 0;
     case LEAVE:

@@ -33,6 +33,7 @@ pub(crate) mod order {
     pub(crate) const CRASH: u64 = 8;
     pub(crate) const FIND: u64 = 9;
     pub(crate) const WORK_WITHOUT_CHILDREN: u64 = 10;
+    pub(crate) const HOLD: u64 = 11;
 }
 
 /// What a device is started with.
@@ -250,7 +251,7 @@ impl Machine {
     fn sleep(&self, seen: u32) {
         let control = self.control();
         control.host_waiters.fetch_add(1, SeqCst);
-        let limit = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+        let limit = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         // SAFETY: futex(2): an aligned word of a live mapping, and a `timespec` of this function.
         unsafe { libc::syscall(libc::SYS_futex, control.host_bell.as_ptr(), libc::FUTEX_WAIT, seen, &raw const limit) };
         control.host_waiters.fetch_sub(1, SeqCst);

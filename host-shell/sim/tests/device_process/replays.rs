@@ -7,17 +7,22 @@ use tenon_sim::shm::kind;
 
 use crate::machine::{Machine, Settings, Task, call, order, record, task, wait, write};
 
-/// Two lanes that need each other: the first lane logs 1, the second 2, the first 3.
-fn back_and_forth(log: u64) -> Vec<Vec<Task>> {
+/// Bytes that take the copy engine longer than anybody else takes for a word.
+const SLOW_BYTES: u64 = 64 << 10;
+
+/// Two lanes that need each other: the first lane logs 1, the second 2, the first 3. A lane that did not wait would be too early.
+fn back_and_forth(device: &mut Machine, log: u64) -> Vec<Vec<Task>> {
     let say = |number| call(&[order::LOG, log, number]);
-    vec![vec![say(1), record(0, 1), wait(1, 1), say(3)], vec![wait(0, 1), say(2), record(1, 1)]]
+    let slow = task(kind::FILL, device.allocate(SLOW_BYTES), 0, SLOW_BYTES);
+    vec![vec![slow, say(1), record(0, 1), wait(1, 1), say(3)], vec![wait(0, 1), say(2), record(1, 1)]]
 }
 
 #[test]
 fn a_thousand_replays_run_their_lanes_in_the_order_of_their_events() {
     let mut device = Machine::start(&Settings::default());
     let log = device.allocate(8 * 3001);
-    let graph = device.graph(&back_and_forth(log), 2);
+    let lanes = back_and_forth(&mut device, log);
+    let graph = device.graph(&lanes, 2);
     for _ in 0..1000 {
         device.submit(1, &[device.replay(graph)]);
     }
@@ -44,7 +49,8 @@ fn replays_of_one_graph_on_two_streams_run_at_the_same_time() {
 fn replays_on_many_streams_keep_their_events_apart() {
     let mut device = Machine::start(&Settings::default());
     let logs: Vec<u64> = (0..8).map(|_| device.allocate(8 * 151)).collect();
-    let graphs: Vec<u64> = logs.iter().map(|log| device.graph(&back_and_forth(*log), 2)).collect();
+    let lanes: Vec<_> = logs.iter().map(|log| back_and_forth(&mut device, *log)).collect();
+    let graphs: Vec<u64> = lanes.iter().map(|lanes| device.graph(lanes, 2)).collect();
     for _ in 0..50 {
         for (stream, graph) in graphs.iter().enumerate() {
             device.submit(1 + stream, &[device.replay(*graph)]);
