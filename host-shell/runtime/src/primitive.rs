@@ -2,15 +2,12 @@
 //!
 
 #[cfg(loom)]
-pub(crate) use loom::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU64},
-};
+pub(crate) use loom::{cell::UnsafeCell, sync::atomic::AtomicBool};
 
 #[cfg(not(loom))]
 pub(crate) use self::cell::UnsafeCell;
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicBool, AtomicU64};
+pub(crate) use core::sync::atomic::AtomicBool;
 
 /// A number of bytes on the device as a size on the host.
 #[expect(clippy::cast_possible_truncation, reason = "a host has 64 bits, as asserted below")]
@@ -29,10 +26,6 @@ mod cell {
     impl<T> UnsafeCell<T> {
         pub(crate) const fn new(value: T) -> Self {
             Self(core::cell::UnsafeCell::new(value))
-        }
-
-        pub(crate) fn with<R>(&self, look: impl FnOnce(*const T) -> R) -> R {
-            look(self.0.get())
         }
 
         pub(crate) fn with_mut<R>(&self, change: impl FnOnce(*mut T) -> R) -> R {

@@ -2,4 +2,6 @@
 //!
 
 pub mod device;
+pub mod ffi;
+pub mod host;
 pub mod shm;

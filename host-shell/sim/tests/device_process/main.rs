@@ -6,4 +6,3 @@ mod life;
 mod machine;
 mod replays;
 mod streams;
-mod task;
