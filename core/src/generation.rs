@@ -13,6 +13,7 @@ use crate::wire::SLOTS;
 /// Zero is not a generation: a zeroed record or packet names nobody. The last value has no successor, and a slot that has used it
 /// is retired, since a number that came back would make an old packet valid again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(transparent)]
 pub struct Generation(NonZeroU64);
 
@@ -49,6 +50,7 @@ impl Generation {
 
 /// A place in a table of `N` slots, below `N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(transparent)]
 pub struct SlotIndex<const N: usize = SLOTS>(u16);
 
@@ -111,6 +113,7 @@ static_assertions::const_assert_eq!(SlotIndex::<SLOTS>::ID_BITS as usize, SLOTS 
 
 /// Names one tenant of one slot. It stays the name of that tenant for ever, whoever has the slot later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CallableId<const N: usize = SLOTS> {
     /// Where.
     pub slot: SlotIndex<N>,

@@ -152,8 +152,7 @@ impl DeviceImage {
     /// Takes the record's word for an image, which steps 5 and 6 have checked.
     ///
     /// # Safety
-    /// 1. `[base, base + bytes)` does not wrap, is mapped and readable, as long as the value is used.
-    /// 2. `base` is a multiple of 16.
+    /// `[base, base + bytes)` does not wrap, is mapped and readable, as long as the value is used.
     pub(crate) const unsafe fn new(base: u64, bytes: u64) -> Self {
         Self { base, bytes }
     }
@@ -182,7 +181,7 @@ impl ImageWords for DeviceImage {
     fn u8_at(&self, offset: u64) -> u8 {
         let Some(address) = self.range(offset, 1) else { return 0 };
         let byte = at::<u8>(address);
-        // SAFETY: readable, by `new`'s condition 1 and `range`; a byte needs no alignment and has no invalid value.
+        // SAFETY: readable, by `new`'s condition and `range`; a byte needs no alignment and has no invalid value.
         unsafe { byte.read_volatile() }
     }
 
@@ -193,7 +192,7 @@ impl ImageWords for DeviceImage {
             _ => return 0,
         };
         let word = at::<u32>(address);
-        // SAFETY: readable, by `new`'s condition 1 and `range`; aligned, as was just asked; every value is one.
+        // SAFETY: readable, by `new`'s condition and `range`; aligned, as was just asked; every value is one.
         unsafe { word.read_volatile() }
     }
 }

@@ -46,7 +46,7 @@ const ARTIFACTS: &[Artifact] = &[
     },
     Artifact { variant: "tenon-sim/host/export", file: "tenon-sim-device", place: "bin/tenon-sim-device", link: None },
     Artifact {
-        variant: "tenon-host-runtime/host/export",
+        variant: "tenon-host-runtime/host/export+kernel-mode",
         file: "libhost_runtime.so",
         place: "lib/libhost_runtime.so.0",
         link: Some("libhost_runtime.so"),

@@ -20,6 +20,7 @@ use crate::code::{Callable, LoadFault};
 use crate::log::{Level, Line};
 use crate::platform_table::Platform;
 
+mod elf;
 mod object;
 mod pages;
 

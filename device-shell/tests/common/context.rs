@@ -1,6 +1,7 @@
 //! A context as the host keeps it: its area, its slots' tenants, its packets.
 //!
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenon_core::area::{AREA_BYTES, AreaWords, BUSY, CANCELLED, FIRST_REFUSAL, REFUSALS, VERDICT_LEAVE, VERDICT_WORK};
@@ -62,9 +63,9 @@ impl<'d> Context<'d> {
     }
 
     pub fn of_mode(device: &'d Device, context_generation: u64, mode: Mode) -> Self {
-        let area = Words(Mapping::new(usize::try_from(AREA_BYTES).unwrap()));
+        let area = Words(Arc::new(Mapping::new(usize::try_from(AREA_BYTES).unwrap())));
         area.store_u64(0, context_generation);
-        device.register(area.0.address(), context_generation);
+        device.register(&area.0, context_generation);
         Self { device, area, mode }
     }
 
@@ -168,7 +169,7 @@ pub fn contiguous(address: u64, shape: &[u32], dtype: DataType) -> Tensor {
 
 /// An area as the host sees it.
 #[derive(Debug)]
-struct Words(Mapping);
+struct Words(Arc<Mapping>);
 
 impl Words {
     fn u64(&self, offset: u64) -> &AtomicU64 {

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use tenon_core::device::{AicoreJob, AicpuPlatform, AreaInfo};
@@ -40,7 +40,8 @@ pub struct State {
     workers: Workers,
     areas: Mutex<Vec<AreaInfo>>,
     callable: Mutex<Vec<Range<u64>>>,
-    images: Mutex<Vec<Mapping>>,
+    /// Areas and images: nothing of a device is ever unmapped.
+    memory: Mutex<Vec<Arc<Mapping>>>,
     started: Mutex<HashMap<u64, Vec<Started>>>,
     lines: Mutex<Vec<String>>,
     notifications: AtomicU64,
@@ -50,7 +51,7 @@ pub struct State {
 /// A started child.
 #[derive(Debug)]
 enum Started {
-    Queued(Job),
+    Queued(Box<Job>),
     Running(JoinHandle<i32>),
 }
 
@@ -70,7 +71,7 @@ impl Device {
             workers,
             areas: Mutex::default(),
             callable: Mutex::default(),
-            images: Mutex::default(),
+            memory: Mutex::default(),
             started: Mutex::default(),
             lines: Mutex::default(),
             notifications: AtomicU64::new(0),
@@ -106,11 +107,12 @@ impl Device {
         unsafe { self.shell.exec(args, mode) }
     }
 
-    /// Registers an area.
-    pub fn register(&self, base: u64, context_generation: u64) {
+    /// Registers an area, which stays as long as the device.
+    pub fn register(&self, area: &Arc<Mapping>, context_generation: u64) {
         let mut areas = self.state.areas.lock().unwrap();
         let index = u32::try_from(areas.len()).unwrap();
-        areas.push(AreaInfo { base, context_generation, index, reserved: 0 });
+        areas.push(AreaInfo { base: area.address(), context_generation, index, reserved: 0 });
+        self.state.memory.lock().unwrap().push(Arc::clone(area));
     }
 
     /// Makes memory callable memory.
@@ -124,7 +126,7 @@ impl Device {
         mapping.write(32, &image.0);
         let address = mapping.address() + 32;
         self.make_callable(address..address + image.0.len() as u64);
-        self.state.images.lock().unwrap().push(mapping);
+        self.state.memory.lock().unwrap().push(Arc::new(mapping));
         address
     }
 
@@ -197,7 +199,7 @@ unsafe extern "C" fn aicore_start(device: *mut c_void, area: u64, job: *const Ai
     let mut started = state.started.lock().unwrap();
     let mine = started.entry(area).or_default();
     match state.workers {
-        Workers::Inline => mine.push(Started::Queued(job)),
+        Workers::Inline => mine.push(Started::Queued(Box::new(job))),
         Workers::Threads => {
             // Children run in the order in which they were started: each thread first waits for the one before it.
             let before = mine.pop();

@@ -96,33 +96,6 @@ pub struct Parts {
     pub children: Vec<Vec<u8>>,
 }
 
-/// The faulty operator: what it can be told, and the words of its trace. The numbers are those of `faulty/behaviour.h`.
-pub mod faulty {
-    pub const SUCCEED: u64 = 0;
-    pub const FAIL: u64 = 1;
-    pub const CHILD_FAILS: u64 = 2;
-    pub const SWALLOW_CHILD: u64 = 3;
-    pub const BAD_CHILD: u64 = 4;
-    pub const BAD_TENSOR: u64 = 5;
-    pub const NO_BLOCKS: u64 = 6;
-    pub const MISSING_TENSOR: u64 = 7;
-    pub const MISSING_SCALAR: u64 = 8;
-    pub const MANY_SCALARS: u64 = 9;
-    pub const IN_AS_INOUT: u64 = 10;
-    pub const SWALLOW_BAD_CHILD: u64 = 11;
-    pub const LEAVE_RUNNING: u64 = 12;
-    pub const WAIT_AT_GATE: u64 = 13;
-    pub const LEAVE_FAILING: u64 = 14;
-    pub const MANY_BLOCKS: u64 = 15;
-
-    pub const GATE: usize = 0;
-    pub const ENTERED: usize = 1;
-    pub const BLOCKS: usize = 2;
-    pub const IDENTITY: usize = 3;
-    pub const TOLD: usize = 4;
-    pub const WORDS: usize = 5;
-}
-
 type Compiled = HashMap<(&'static str, String, u32), Arc<[u8]>>;
 
 /// Compiles one source, once for each program of tests.

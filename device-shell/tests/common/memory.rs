@@ -2,6 +2,7 @@
 //!
 
 use std::ptr;
+use std::sync::atomic::AtomicU32;
 
 const PAGE: usize = 4096;
 
@@ -60,15 +61,28 @@ impl Mapping {
     /// Writes `bytes` at `offset`.
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         assert!(offset + bytes.len() <= self.bytes, "past the mapping");
+        let to = self.start.wrapping_add(offset);
         // SAFETY: inside the mapping, as was just asserted, and no reference into it exists.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(offset), bytes.len()) };
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    }
+
+    /// A word that device code uses at the same time.
+    pub fn atomic(&self, index: usize) -> &AtomicU32 {
+        assert!(index * 4 < self.bytes, "past the mapping");
+        let word = self.start.cast::<u32>().wrapping_add(index);
+        // SAFETY: aligned and inside the mapping, as was just asserted; everybody uses it atomically.
+        unsafe { AtomicU32::from_ptr(word) }
     }
 
     /// Reads `count` values at `offset`.
     pub fn read<T: Copy>(&self, offset: usize, count: usize) -> Vec<T> {
         assert!(offset + count * size_of::<T>() <= self.bytes, "past the mapping");
-        // SAFETY: inside the mapping, as was just asserted; tests read plain numbers, of which every bit pattern is one.
-        (0..count).map(|index| unsafe { self.start.add(offset).cast::<T>().add(index).read_unaligned() }).collect()
+        let first = self.start.wrapping_add(offset).cast::<T>();
+        let value = |index| {
+            // SAFETY: inside the mapping, as was just asserted; tests read plain numbers, of which every bit pattern is one.
+            unsafe { first.wrapping_add(index).read_unaligned() }
+        };
+        (0..count).map(value).collect()
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod context;
 mod device;
+mod faulty;
 mod image;
 mod memory;
 
 pub use context::{Context, Packet, Verdicts, contiguous};
 pub use device::{Device, Workers};
-pub use image::{Image, Operator, faulty};
+pub use faulty::{Behaviour, Faulty};
+pub use image::{Image, Operator};
 pub use memory::Mapping;

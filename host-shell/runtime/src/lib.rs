@@ -4,6 +4,7 @@
 //! by its vocabulary, so what a mode may not do cannot be written in it. Decisions are those of `tenon-core`; here they are acted
 //! on.
 
+pub mod abi;
 pub mod diag;
 pub mod error;
 pub mod exclusive;
@@ -14,6 +15,8 @@ pub mod unlatched;
 
 mod arena;
 mod context_generation;
+#[cfg(not(loom))]
+mod fork;
 mod held;
 mod packet_buffer;
 mod primitive;

@@ -2,12 +2,15 @@
 //!
 
 #[cfg(loom)]
-pub(crate) use loom::{cell::UnsafeCell, sync::atomic::AtomicBool};
+pub(crate) use loom::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicBool, AtomicU64},
+};
 
 #[cfg(not(loom))]
 pub(crate) use self::cell::UnsafeCell;
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::AtomicBool;
+pub(crate) use core::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A number of bytes on the device as a size on the host.
 #[expect(clippy::cast_possible_truncation, reason = "a host has 64 bits, as asserted below")]
@@ -26,6 +29,10 @@ mod cell {
     impl<T> UnsafeCell<T> {
         pub(crate) const fn new(value: T) -> Self {
             Self(core::cell::UnsafeCell::new(value))
+        }
+
+        pub(crate) fn with<R>(&self, look: impl FnOnce(*const T) -> R) -> R {
+            look(self.0.get())
         }
 
         pub(crate) fn with_mut<R>(&self, change: impl FnOnce(*mut T) -> R) -> R {

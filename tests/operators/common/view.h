@@ -7,15 +7,12 @@
 
 #include <tenon/operator.h>
 
-/* 32-bit float among the element types of a tensor. */
-#define VIEW_F32 0
-
 /* First element of the view. */
 static inline float *view_data(const SimplerChipTensor *tensor) {
   return (float *)(uintptr_t)tensor->addr + tensor->start_offset;
 }
 
-static inline int view_is_f32(const SimplerChipTensor *tensor) { return tensor->dtype == VIEW_F32; }
+static inline int view_is_f32(const SimplerChipTensor *tensor) { return tensor->dtype == SIMPLER_DATA_TYPE_F32; }
 
 static inline int view_has_shape_of(const SimplerChipTensor *tensor, const SimplerChipTensor *other) {
   if (tensor->ndims != other->ndims) return 0;

@@ -11,7 +11,9 @@ use crate::cache;
 use crate::code::{CodeRange, LoadFault};
 use crate::log::{Level, Line};
 use crate::platform_table::Platform;
-use crate::words::at;
+use crate::words::{DeviceImage, at};
+
+use super::elf;
 
 /// A loaded object and its entry. All zeroes is no object.
 #[derive(Debug)]
@@ -28,6 +30,12 @@ impl Object {
         symbol: &CStr,
         child: Option<u32>,
     ) -> Result<Self, LoadFault> {
+        // SAFETY: code lies inside a resident image (`CodeRange`), which is mapped.
+        let object = unsafe { DeviceImage::new(code.address, code.bytes) };
+        if !elf::is_whole(&object) {
+            line_about(child).text(" is not whole").send(Level::Error, platform);
+            return Err(LoadFault::Unloadable { child });
+        }
         let file = File::with(code).ok_or(LoadFault::NoResources)?;
         let path = unique_path(file.0);
         // SAFETY: the path ends with a NUL. The object's initialisers run: they are the callable's code, which is about to run anyway.
@@ -131,12 +139,16 @@ fn unique_path(descriptor: c_int) -> Vec<u8, PATH_BYTES> {
     path
 }
 
-/// Says why the last call of the loader failed.
-fn report(platform: &Platform, child: Option<u32>) {
-    let line = match child {
+fn line_about(child: Option<u32>) -> Line {
+    match child {
         Some(child) => Line::new("code of child ").number(child),
         None => Line::new("code of the orchestration"),
-    };
+    }
+}
+
+/// Says why the last call of the loader failed.
+fn report(platform: &Platform, child: Option<u32>) {
+    let line = line_about(child);
     // SAFETY: no condition; the text is this thread's until its next call of the loader.
     let reason = unsafe { libc::dlerror() };
     if reason.is_null() {

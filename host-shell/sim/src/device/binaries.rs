@@ -76,10 +76,11 @@ impl Binaries {
             let entry = &self.entries[binary];
             let is_wrong = match controls[binary].state.load(Acquire) {
                 binary_state::LOAD_ASKED => true,
-                binary_state::FREE => entry.is_taken.load(Acquire) && lock(&entry.place).users == 0,
+                binary_state::FREE => entry.is_taken.load(Acquire),
                 _ => false,
             };
-            is_wrong && !entry.is_changing.swap(true, AcqRel)
+            // The last call that leaves rings the bell, and the place is found then.
+            is_wrong && lock(&entry.place).users == 0 && !entry.is_changing.swap(true, AcqRel)
         })
     }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use tenon_sim::shm::{self, Control, binary_state, state};
 
-use crate::machine::{Machine, Settings, call, call_in, fake_image, order};
+use crate::machine::{Machine, Settings, fake_image};
+use crate::task::{call, call_in, order};
 
 const EXCEPTION: u32 = 507_018;
 

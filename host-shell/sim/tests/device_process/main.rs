@@ -6,3 +6,4 @@ mod life;
 mod machine;
 mod replays;
 mod streams;
+mod task;

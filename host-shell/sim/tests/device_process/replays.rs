@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use tenon_sim::shm::kind;
 
-use crate::machine::{Machine, Settings, Task, call, order, record, task, wait, write};
+use crate::machine::{Machine, Settings};
+use crate::task::{Task, call, order, record, task, wait, write};
 
 /// Bytes that take the copy engine longer than anybody else takes for a word.
 const SLOW_BYTES: u64 = 64 << 10;

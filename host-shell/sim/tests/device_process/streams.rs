@@ -3,7 +3,8 @@
 
 use tenon_sim::shm::{self, TaskHeader, kind, place};
 
-use crate::machine::{Machine, Settings, Task, call, order, record, task, wait, write};
+use crate::machine::{Machine, Settings};
+use crate::task::{Task, call, order, record, task, wait, write};
 
 const EXCEPTION: u32 = 507_018;
 const DRIVER: u32 = 507_899;

@@ -20,6 +20,8 @@ pub(super) use bind::bound;
 pub use symbol::REQUIRED_SYMBOLS;
 use symbol::Symbols;
 
+use crate::primitive::size;
+
 /// Makes an event usable in a capture (`tenon/sim.h`; ACL: `ACL_EVENT_SYNC`).
 const EVENT_SYNC: u32 = 1;
 /// Directions of a copy, numbered as ACL's `aclrtMemcpyKind`.
@@ -337,7 +339,6 @@ fn event_handle(event: EventId) -> *mut c_void {
 }
 
 /// A device address as the simulator's functions take it. It is no address of the host: it has no provenance here.
-#[expect(clippy::cast_possible_truncation, reason = "the library is built for 64 bits only, see abi/handle.rs")]
 fn device_address(address: u64) -> *mut c_void {
-    ptr::without_provenance_mut(address as usize)
+    ptr::without_provenance_mut(size(address))
 }
