@@ -9,9 +9,15 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 mod command;
+mod device;
+mod doctor;
 mod failure;
 mod file;
+mod launch;
+mod library;
 mod pack;
+mod runtime;
+mod show;
 
 fn main() -> ExitCode {
     let cli = command::Cli::parse();

@@ -1,0 +1,7 @@
+//! The command as its users run it: exit codes, messages, files.
+//!
+
+mod launch;
+mod pack;
+mod show;
+mod support;
