@@ -41,7 +41,7 @@ pub(crate) struct Pack {
     #[arg(value_name = "DESC.toml")]
     description: PathBuf,
     /// Where to write the image
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", visible_alias = "output", value_name = "FILE")]
     output: PathBuf,
     /// Where the objects are, if not beside the description
     #[arg(long, value_name = "DIR")]
