@@ -218,3 +218,56 @@ extern const TenonOrchestration orchestration_type;
 extern const TenonChild child_type;
 const TenonOrchestration orchestration_type = orchestration;
 const TenonChild child_type = child;
+
+/* kernel-mode.md: Entries. Each function under the type that is written there. */
+struct runtime_entries {
+  void *(*create)(void);
+  int (*destroy)(void *ctx);
+  int (*finalize)(void *ctx);
+  int (*init)(void *ctx, int device_id, const uint8_t *aicpu, size_t aicpu_size, const uint8_t *aicore, size_t aicore_size,
+              const uint8_t *dispatcher, size_t dispatcher_size, const SimplerCallConfig *prewarm, int enable_sdma,
+              const void *sdma_warmup, uint64_t sdma_warmup_size);
+  int (*register_callable)(void *ctx, int32_t callable_id, const void *callable);
+  int (*register_callable_sized)(void *ctx, int32_t callable_id, const void *callable, size_t size);
+  int (*unregister_callable)(void *ctx, int32_t callable_id);
+  int (*run)(void *ctx, int32_t callable_id, const SimplerChipStorageTaskArgs *args, const SimplerCallConfig *config);
+  void *(*allocate)(void *ctx, size_t size);
+  int (*free)(void *ctx, void *device);
+  int (*copy_to)(void *ctx, void *device, const void *host, size_t size);
+  int (*copy_from)(void *ctx, void *host, const void *device, size_t size);
+  size_t (*committed)(void *ctx);
+  int (*kernel_supported)(void *ctx);
+  int (*kernel_init)(void *ctx, int device_id, const uint8_t *aicpu, size_t aicpu_size, const uint8_t *aicore,
+                     size_t aicore_size, const uint8_t *dispatcher, size_t dispatcher_size, const SimplerCallConfig *config,
+                     uint64_t context_generation);
+  int (*kernel_prepare)(void *ctx, int32_t callable_id, const void *callable, size_t callable_size, void *caller_stream);
+  int (*kernel_launch)(void *ctx, int32_t callable_id, const SimplerChipStorageTaskArgs *args, void *caller_stream);
+  int (*kernel_release)(void *ctx, int32_t callable_id, void *caller_stream);
+  int (*kernel_generation)(void *ctx, int32_t callable_id, uint64_t *generation);
+  int (*errors)(void *ctx, SimplerContextErrors *out);
+  const char *(*status_name)(int code);
+};
+extern const struct runtime_entries entries;
+const struct runtime_entries entries = {
+    create_device_context,
+    destroy_device_context,
+    finalize_device,
+    simpler_init,
+    simpler_register_callable,
+    simpler_register_callable_sized,
+    simpler_unregister_callable,
+    simpler_run,
+    device_malloc_ctx,
+    device_free_ctx,
+    copy_to_device_ctx,
+    copy_from_device_ctx,
+    committed_device_memory_ctx,
+    simpler_kernel_mode_supported,
+    simpler_kernel_mode_init,
+    simpler_kernel_mode_prepare_callable,
+    simpler_kernel_mode_launch,
+    simpler_kernel_mode_release_callable,
+    simpler_kernel_mode_slot_generation,
+    simpler_context_errors,
+    simpler_status_name,
+};
