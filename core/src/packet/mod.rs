@@ -3,9 +3,9 @@
 //! [`check`] applies steps 2 and 3 of the device entry to a copied [`DispatchPrefix`]; [`parse`] does the same for a slice of any
 //! length and alignment and finds the payload in it. Neither allocates, locks or reads past what it is given.
 //!
-//! A packet is accepted by one comparison: every rule leaves zero in an accumulator, and the accumulator is looked at once. Only
-//! when it is not zero a cold function goes through the rules in the specification's order and names the first that is broken.
-//! The ordered function is the definition; the accumulator may only be quicker, never different.
+//! A packet is accepted by one comparison: every rule that is kept leaves zero in an accumulator, and the accumulator is looked at
+//! once. Only when it is not zero a cold function goes through the rules in the specification's order and names the first that is
+//! broken. The ordered functions are the definition; the accumulator may only be quicker, never different.
 //!
 //! What is accepted is still a claim about a context: [`dispatch`](crate::dispatch) holds it against the context's area.
 
@@ -100,17 +100,17 @@ impl<'a> Packet<'a> {
 /// Reads the packet at the start of a slice, of any length and alignment. What follows the packet is not the packet's.
 ///
 /// # Errors
-/// The first rule that the packet breaks. [`PacketError::Truncated`] when the slice ends before the packet does.
+/// The first rule that the packet breaks; [`PacketError::Truncated`] when the slice ends before the packet does.
 #[inline]
 pub fn parse(bytes: &[u8], mode: Mode) -> Result<Packet<'_>, PacketError> {
-    let Ok((prefix, rest)) = DispatchPrefix::read_from_prefix(bytes) else {
-        return Err(PacketError::Truncated { found: bytes.len(), expected: PREFIX_BYTES as u64 });
-    };
-    let invocation = check(&prefix, mode)?;
-    match rest.get(..invocation.payload_bytes()) {
-        Some(payload) => Ok(Packet { invocation, payload }),
-        None => Err(PacketError::Truncated { found: bytes.len(), expected: prefix.packet_bytes }),
+    if let Some((prefix, rest)) = bytes.split_first_chunk::<PREFIX_BYTES>()
+        && let Some(invocation) = accept(&zerocopy::transmute!(*prefix), mode)
+        && let Some(payload) = rest.get(..invocation.payload_bytes())
+    {
+        return Ok(Packet { invocation, payload });
     }
+    // The slice again and not the prefix read from it, whose fields may so stay in registers.
+    parse_in_order(bytes, mode)
 }
 
 /// Checks a copy of what a packet begins with: steps 2 and 3 of the device entry.
@@ -122,13 +122,20 @@ pub fn parse(bytes: &[u8], mode: Mode) -> Result<Packet<'_>, PacketError> {
 /// The first rule that the prefix breaks.
 #[inline]
 pub fn check(prefix: &DispatchPrefix, mode: Mode) -> Result<Invocation, PacketError> {
+    accept(prefix, mode).map_or_else(|| check_in_order(prefix, mode), Ok)
+}
+
+/// The invocation when no rule is broken, in few instructions.
+#[inline]
+fn accept(prefix: &DispatchPrefix, mode: Mode) -> Option<Invocation> {
     let header = &prefix.header;
-    let (id, tensors, scalars) =
-        (header.callable_id.cast_unsigned(), header.tensor_count.cast_unsigned(), header.scalar_count.cast_unsigned());
-    // Negative counts are large ones here, and two 32-bit counts cannot overflow 64 bits, nor can 128 of one and 8 of the other.
+    // Negative numbers are large ones here, so each range needs one comparison.
+    let id = header.callable_id.cast_unsigned();
+    let (tensors, scalars) = (header.tensor_count.cast_unsigned(), header.scalar_count.cast_unsigned());
+    // Two 32-bit counts cannot overflow 64 bits, nor can 128 of one and 8 of the other.
     let (wide_tensors, wide_scalars) = (u64::from(tensors), u64::from(scalars));
     let payload = wide_tensors.wrapping_mul(size_of::<Tensor>() as u64).wrapping_add(wide_scalars.wrapping_mul(8));
-    // A payload size that is right cannot wrap, so the packet's is at least that of the prefix when it is right.
+    // A payload size that is right cannot wrap, so a packet size that is right is at least the prefix's.
     let broken = u64::from(header.mode ^ mode.code())
         | u64::from(id & !SlotIndex::ID_BITS)
         | u64::from(wide_scalars > MAX_SCALARS as u64)
@@ -137,20 +144,33 @@ pub fn check(prefix: &DispatchPrefix, mode: Mode) -> Result<Invocation, PacketEr
         | (header.payload_bytes ^ payload)
         | (prefix.packet_bytes ^ payload.wrapping_add(PREFIX_BYTES as u64));
     match Generation::from_bits(header.generation) {
-        Some(generation) if broken == 0 => Ok(Invocation {
+        Some(generation) if broken == 0 => Some(Invocation {
             callable: CallableId { slot: SlotIndex::from_low_bits(id), generation },
             residency_address: prefix.residency_address,
             tensor_count: tensors,
             scalar_count: scalars,
         }),
-        _ => check_in_order(prefix, mode),
+        _ => None,
     }
 }
 
 // One bound on the sum is enough for the tensors.
 static_assertions::const_assert!(MAX_ARGUMENTS <= MAX_TENSORS);
 
-/// The rules, one by one, in the order in which they answer.
+/// [`parse`], one rule after the other.
+#[cold]
+#[inline(never)]
+fn parse_in_order(bytes: &[u8], mode: Mode) -> Result<Packet<'_>, PacketError> {
+    let truncated = |expected| PacketError::Truncated { found: bytes.len(), expected };
+    let Ok((prefix, rest)) = DispatchPrefix::read_from_prefix(bytes) else {
+        return Err(truncated(PREFIX_BYTES as u64));
+    };
+    let invocation = check_in_order(&prefix, mode)?;
+    let payload = rest.get(..invocation.payload_bytes()).ok_or_else(|| truncated(prefix.packet_bytes))?;
+    Ok(Packet { invocation, payload })
+}
+
+/// The envelope's rules, one by one, in the order in which they answer.
 #[cold]
 #[inline(never)]
 fn check_in_order(prefix: &DispatchPrefix, mode: Mode) -> Result<Invocation, PacketError> {
