@@ -42,9 +42,7 @@ impl Arena {
         self.sizes().into_iter().fold(0, u64::saturating_add)
     }
 
-    /// Makes the regions at least as large as asked, if the rule allows it for every one of them.
-    ///
-    /// New memory is allocated for all regions before any old memory is let go, so a failure leaves every base as it was.
+    /// Makes the regions at least as large as asked, if the rule allows it for every one of them; undoes what a failure has left.
     pub(crate) fn commit<P: ContextOps + ResourceOps>(
         &mut self,
         platform: &mut P,
@@ -52,29 +50,10 @@ impl Arena {
         growth: Growth,
         requested: ArenaSizes,
     ) -> Result<(), CommitFailed> {
-        let decisions = decide_all(growth, self.sizes(), requested)
-            .map_err(|refused| CommitFailed { error: refused.into(), teardown: None })?;
-
         let mark = held.mark();
-        let mut after = self.0;
-        for (region, decision) in after.iter_mut().zip(decisions) {
-            *region = match decision {
-                Decision::Nothing | Decision::Keep => *region,
-                Decision::Release => Committed::default(),
-                Decision::Commit(bytes) | Decision::Recommit(bytes) => {
-                    match platform.allocate_device(MemoryKind::Arena, bytes, BASE_ALIGN) {
-                        Ok(base) => {
-                            held.note(Held::Device { kind: MemoryKind::Arena, address: base });
-                            Committed { base, bytes }
-                        }
-                        Err(error) => {
-                            let error = ContextError::vendor("allocating a region of the arena", error);
-                            return Err(CommitFailed { error, teardown: held.let_go_since(mark, platform).err() });
-                        }
-                    }
-                }
-            };
-        }
+        let after = self
+            .allocate(platform, held, growth, requested)
+            .map_err(|error| CommitFailed { error, teardown: held.let_go_since(mark, platform).err() })?;
 
         let before = core::mem::replace(&mut self.0, after);
         let mut result = Ok(());
@@ -88,5 +67,41 @@ impl Arena {
             error: ContextError::vendor("freeing a region of the arena", error),
             teardown: Some(error),
         })
+    }
+
+    /// Makes an arena within an init, whose own roll-back undoes what a failure has left.
+    pub(crate) fn create<P: ContextOps + ResourceOps>(
+        platform: &mut P,
+        held: &mut Holdings,
+        growth: Growth,
+        requested: ArenaSizes,
+    ) -> Result<Self, ContextError> {
+        Self::default().allocate(platform, held, growth, requested).map(Self)
+    }
+
+    /// Allocates every new region before any old one is let go, so that a failure leaves every base as it was.
+    fn allocate<P: ContextOps + ResourceOps>(
+        &self,
+        platform: &mut P,
+        held: &mut Holdings,
+        growth: Growth,
+        requested: ArenaSizes,
+    ) -> Result<[Committed; REGIONS], ContextError> {
+        let decisions = decide_all(growth, self.sizes(), requested)?;
+        let mut after = self.0;
+        for (region, decision) in after.iter_mut().zip(decisions) {
+            *region = match decision {
+                Decision::Nothing | Decision::Keep => *region,
+                Decision::Release => Committed::default(),
+                Decision::Commit(bytes) | Decision::Recommit(bytes) => {
+                    let base = platform
+                        .allocate_device(MemoryKind::Arena, bytes, BASE_ALIGN)
+                        .map_err(|error| ContextError::vendor("allocating a region of the arena", error))?;
+                    held.note(Held::Device { kind: MemoryKind::Arena, address: base });
+                    Committed { base, bytes }
+                }
+            };
+        }
+        Ok(after)
     }
 }

@@ -73,7 +73,7 @@ impl<P: KernelPlatform> KernelContext<P> {
     ) -> (Self, Result<(), ContextError>) {
         let published = Published::new();
         let mut inner = Inner { platform, phase: Phase::New, held: Holdings::default(), live: None };
-        let made = make(&mut inner.platform, &mut inner.held, &admission, images, &published);
+        let made = make(&mut inner.platform, &mut inner.held, &admission, images);
         let (event, result) = match made {
             Ok(live) => {
                 published.set_area(live.residency.area());
@@ -105,7 +105,6 @@ fn make<P: KernelPlatform>(
     held: &mut Holdings,
     admission: &Admission,
     images: DeviceImages<'_>,
-    published: &Published,
 ) -> Result<Live, ContextError> {
     let operator_timeout_ms =
         platform.operator_timeout_ms().map_err(|error| ContextError::vendor("reading the operator time-out", error))?;
@@ -134,11 +133,7 @@ fn make<P: KernelPlatform>(
 
     let generation = admission.generation.get();
     let residency = Residency::create(platform, held, generation, aicpu, wiring.record_written)?;
-    let mut arena = Arena::default();
-    arena.commit(platform, held, Growth::CommitOnce, admission.sizes).map_err(|failed| {
-        failed.teardown.inspect(|error| published.note_teardown(*error));
-        failed.error
-    })?;
+    let arena = Arena::create(platform, held, Growth::CommitOnce, admission.sizes)?;
     residency.register(platform, held, generation)?;
     Ok(Live {
         wiring,

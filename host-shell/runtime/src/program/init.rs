@@ -1,7 +1,7 @@
 //! Init and finalize of program mode: the device is taken first and let go of last.
 //!
 
-use tenon_core::arena::{ArenaPlan, Growth};
+use tenon_core::arena::{ArenaPlan, ArenaSizes, Growth};
 use tenon_core::vocabulary::{ContextEvent, DeviceImages, HiddenStream, StreamId, VendorError};
 use tenon_core::wire::RuntimeEnv;
 
@@ -37,7 +37,7 @@ pub(super) fn init<P: ProgramPlatform>(
     // What an earlier init could not undo is in the way of this one.
     let_go(inner).map_err(|error| ContextError::vendor("undoing an earlier init", error))?;
     let generation = ContextGeneration::mint()?;
-    match make(inner, published, request, &generation, sizes) {
+    match make(inner, request, &generation, sizes) {
         Ok(live) => {
             published.set_area(live.residency.area());
             generation.keep();
@@ -56,10 +56,9 @@ pub(super) fn init<P: ProgramPlatform>(
 
 fn make<P: ProgramPlatform>(
     inner: &mut Inner<P>,
-    published: &Published,
     request: &ProgramInit<'_>,
     generation: &ContextGeneration,
-    sizes: [u64; tenon_core::arena::REGIONS],
+    sizes: ArenaSizes,
 ) -> Result<Live, ContextError> {
     let Inner { platform, held, device, .. } = inner;
     platform.set_device(request.device_id).map_err(|error| ContextError::vendor("taking the device", error))?;
@@ -79,11 +78,7 @@ fn make<P: ProgramPlatform>(
 
     let residency = Residency::create(platform, held, generation.get(), aicpu, record_written)?;
     platform.synchronize_stream(aicpu).map_err(|error| ContextError::vendor("writing the context area", error))?;
-    let mut arena = Arena::default();
-    arena.commit(platform, held, Growth::BetweenRuns, sizes).map_err(|failed| {
-        failed.teardown.inspect(|error| published.note_teardown(*error));
-        failed.error
-    })?;
+    let arena = Arena::create(platform, held, Growth::BetweenRuns, sizes)?;
     residency.register(platform, held, generation.get())?;
     Ok(Live { aicpu, aicore, residency, arena, packet: PacketBuffer::new(), refusals: 0 })
 }
