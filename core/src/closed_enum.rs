@@ -5,12 +5,13 @@
 ///
 /// # Grammar
 ///
-/// `pub enum Name: Repr { Variant = number, … }`, each variant with its document line.
+/// `pub enum Name: Repr { Variant = number, … }`, each variant with its document line. `Variant = number => "name"` gives a name
+/// that is part of the interface too; without one the name is the variant's.
 ///
 /// Gives `ALL`, `name()`, `code()` and `TryFrom<Repr>`, whose error is the unknown number: numbers from the other side are data.
 macro_rules! closed_enum {
     ($(#[$meta:meta])* pub enum $name:ident: $repr:ident {
-        $($(#[$vmeta:meta])* $variant:ident = $code:literal,)+
+        $($(#[$vmeta:meta])* $variant:ident = $code:literal $(=> $text:literal)?,)+
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,10 +23,10 @@ macro_rules! closed_enum {
             /// Every value, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The name as it is written in the source.
+            /// The name as the declaration gives it.
             #[must_use]
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($variant),)+ }
+                match self { $(Self::$variant => closed_enum!(@name $variant $($text)?),)+ }
             }
 
             /// The number that crosses the boundary.
@@ -43,4 +44,6 @@ macro_rules! closed_enum {
             }
         }
     };
+    (@name $variant:ident) => { stringify!($variant) };
+    (@name $variant:ident $text:literal) => { $text };
 }

@@ -33,6 +33,7 @@ mod closed_enum;
 pub mod area;
 pub mod arena;
 pub mod arguments;
+pub mod buffer;
 pub mod callable;
 pub mod contents;
 pub mod device;
