@@ -76,25 +76,25 @@ typedef struct SimplerContextErrors {
 extern "C" {
 #endif // __cplusplus
 
-// Whether this build and its platform have kernel mode: 1 or 0. May be asked of a context in any state; of what is not a context
-// the answer is 0, with a line of log.
+// Whether this build and its platform have kernel mode: 1 or 0. May be asked of a context in any state; of what is not
+// a context the answer is 0, with a line of log.
 //
 // The caller:
 // Any value of `ctx` is allowed.
 int simpler_kernel_mode_supported(void *ctx);
 
-// Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`. Nothing of the device
-// is changed for others. `config` holds for the context's life; `context_generation` is the caller's, not 0 and unique in its process.
-// Each binary is optional where the platform brings its own.
+// Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`.
+// Nothing of the device is changed for others. `config` holds for the context's life; `context_generation` is the
+// caller's, not 0 and unique in its process. Each binary is optional where the platform brings its own.
 //
-// Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation that is taken) or
-// CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or INTERNAL when a platform call failed,
-// with kernel mode latched for ever.
+// Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation
+// that is taken) or CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or
+// INTERNAL when a platform call failed, with kernel mode latched for ever.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.
-// 2. Each binary is null, or readable for its size; `config` is null or readable. None is written by another thread before the call
-//    returns. All are the caller's again then.
+// 2. Each binary is null, or readable for its size; `config` is null or readable. None is written by another thread
+//    before the call returns. All are the caller's again then.
 int simpler_kernel_mode_init(void *ctx,
                              int device_id,
                              const uint8_t *aicpu,
@@ -106,38 +106,39 @@ int simpler_kernel_mode_init(void *ctx,
                              const struct SimplerCallConfig *config,
                              uint64_t context_generation);
 
-// Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there, and writes the
-// slot's record last. Outside capture. Does not synchronise.
+// Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there,
+// and writes the slot's record last. Outside capture. Does not synchronise.
 //
-// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED with nothing
-// changed; or INTERNAL when a platform call failed.
+// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
+// with nothing changed; or INTERNAL when a platform call failed.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed; `caller_stream` is a live stream of the platform, which checks what it can.
-// 2. `callable` is null, or readable for `callable_size` bytes, which no other thread writes before the call returns. It is the
-//    caller's again then.
+// 2. `callable` is null, or readable for `callable_size` bytes, which no other thread writes before the call returns.
+//    It is the caller's again then.
 int simpler_kernel_mode_prepare_callable(void *ctx,
                                          int32_t callable_id,
                                          const void *callable,
                                          size_t callable_size,
                                          void *caller_stream);
 
-// Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates nothing, waits
-// for nothing, and may be captured.
+// Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates
+// nothing, waits for nothing, and may be captured.
 //
-// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL with the context
-// poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
+// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL
+// with the context poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed; `caller_stream` is a live stream of the platform, which checks what it can.
-// 2. `args` is null, or readable, and no other thread writes it before the call returns. It is the caller's again then.
+// 2. `args` is null, or readable, and no other thread writes it before the call returns. It is the caller's again
+//    then.
 int simpler_kernel_mode_launch(void *ctx,
                                int32_t callable_id,
                                const SimplerChipStorageTaskArgs *args,
                                void *caller_stream);
 
-// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was accepted runs to
-// its end, for the image stays until the context closes.
+// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was
+// accepted runs to its end, for the image stays until the context closes.
 //
 // Returns 0, INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT, or INTERNAL when a platform call failed.
 //
@@ -159,30 +160,33 @@ int simpler_kernel_mode_slot_generation(void *ctx,
 
 // Makes a context without a mode. The first init entry gives it one, for ever.
 //
-// Returns a handle, to be given to `destroy_device_context` when the context is fresh again or closed; null when 4,096 contexts exist.
-// The handle is not an address. It may be used from any thread of this process, and not in a forked child.
+// Returns a handle, to be given to `destroy_device_context` when the context is fresh again or closed; null when 4,096
+// contexts exist. The handle is not an address. It may be used from any thread of this process, and not in a forked
+// child.
 void *create_device_context(void);
 
 // Destroys a context that has no mode yet, or is closed, or finalized. Makes no platform call.
 //
-// Returns 0; INVALID_STATE when the context is in another state or a thread is inside; INVALID_ARGUMENT when `ctx` is not a context,
-// or not any more.
+// Returns 0; INVALID_STATE when the context is in another state or a thread is inside; INVALID_ARGUMENT when `ctx` is
+// not a context, or not any more.
 //
 // The caller:
 // Any value of `ctx` is allowed.
 int destroy_device_context(void *ctx);
 
-// Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of the device is
-// changed for others.
+// Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of
+// the device is changed for others.
 //
-// Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the device is busy
-// with the context or a thread is inside: call again; INTERNAL when something could not be released: call again.
+// Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the
+// device is busy with the context or a thread is inside: call again; INTERNAL when something could not be released:
+// call again.
 //
 // The caller:
 // Any value of `ctx` is allowed.
 int finalize_device(void *ctx);
 
-// Tells what has gone wrong in a context so far. May be asked in any state, and never disturbs a call that another thread has inside.
+// Tells what has gone wrong in a context so far. May be asked in any state, and never disturbs a call that another
+// thread has inside.
 //
 // Returns 0 or INVALID_ARGUMENT; `out` is written only with 0.
 //
@@ -198,14 +202,14 @@ const char *simpler_status_name(int code);
 
 // Latches program mode, and starts the device `device_id` for this context. A context whose init failed may try again.
 //
-// Returns 0, also for a context that was finalized; INVALID_ARGUMENT, UNSUPPORTED, or INVALID_STATE (kernel mode, initialised already);
-// or INTERNAL when a platform call failed. `prewarm` may be null. `enable_sdma` and its warm-up data are hints, which a platform
-// without such an engine passes over.
+// Returns 0, also for a context that was finalized; INVALID_ARGUMENT, UNSUPPORTED, or INVALID_STATE (kernel mode,
+// initialised already); or INTERNAL when a platform call failed. `prewarm` may be null. `enable_sdma` and its warm-up
+// data are hints, which a platform without such an engine passes over.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.
-// 2. Each binary and `sdma_warmup` is null, or readable for its size; `prewarm` is null or readable. None is written by another thread
-//    before the call returns. All are the caller's again then.
+// 2. Each binary and `sdma_warmup` is null, or readable for its size; `prewarm` is null or readable. None is written
+//    by another thread before the call returns. All are the caller's again then.
 int simpler_init(void *ctx,
                  int device_id,
                  const uint8_t *aicpu,
@@ -219,27 +223,28 @@ int simpler_init(void *ctx,
                  const void *sdma_warmup,
                  uint64_t sdma_warmup_size);
 
-// Puts a callable into a slot; the image's own header is trusted for its size. `simpler_register_callable_sized` is the one to use.
+// Puts a callable into a slot; the image's own header is trusted for its size. `simpler_register_callable_sized` is
+// the one to use.
 //
 // Returns as `simpler_register_callable_sized`.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.
-// 2. `callable` is null, or points to an image that is all there, as long as its header says. No other thread writes it before the call
-//    returns. It is the caller's again then.
+// 2. `callable` is null, or points to an image that is all there, as long as its header says. No other thread writes
+//    it before the call returns. It is the caller's again then.
 int simpler_register_callable(void *ctx,
                               int32_t callable_id,
                               const void *callable);
 
 // Puts a callable into a slot.
 //
-// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED with nothing
-// changed; or INTERNAL when a platform call failed.
+// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
+// with nothing changed; or INTERNAL when a platform call failed.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.
-// 2. `callable` is null, or readable for `size` bytes, which no other thread writes before the call returns. It is the caller's again
-//    then.
+// 2. `callable` is null, or readable for `size` bytes, which no other thread writes before the call returns. It is the
+//    caller's again then.
 int simpler_register_callable_sized(void *ctx,
                                     int32_t callable_id,
                                     const void *callable,
@@ -255,13 +260,13 @@ int simpler_unregister_callable(void *ctx, int32_t callable_id);
 
 // Runs the callable in a slot and waits for its end.
 //
-// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of the context) with
-// nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
+// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of
+// the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.
-// 2. `args` and `config` are null or readable, and no other thread writes them before the call returns. They are the caller's again
-//    then.
+// 2. `args` and `config` are null or readable, and no other thread writes them before the call returns. They are the
+//    caller's again then.
 int simpler_run(void *ctx,
                 int32_t callable_id,
                 const SimplerChipStorageTaskArgs *args,
@@ -269,7 +274,8 @@ int simpler_run(void *ctx,
 
 // Allocates device memory.
 //
-// Returns a device address, which the host must not dereference, to be given to `device_free_ctx`; null on failure, with a line of log.
+// Returns a device address, which the host must not dereference, to be given to `device_free_ctx`; null on failure,
+// with a line of log.
 //
 // The caller:
 // Any value of `ctx` is allowed.
@@ -278,7 +284,8 @@ void *device_malloc_ctx(void *ctx,
 
 // Gives device memory back.
 //
-// Returns 0, INVALID_ARGUMENT (also for what this context did not allocate), INVALID_STATE, or INTERNAL when a platform call failed.
+// Returns 0, INVALID_ARGUMENT (also for what this context did not allocate), INVALID_STATE, or INTERNAL when a
+// platform call failed.
 //
 // The caller:
 // Any value of `ctx` and of `device` is allowed.
@@ -287,8 +294,8 @@ int device_free_ctx(void *ctx,
 
 // Copies from the host to the device, and returns when it is done.
 //
-// Returns 0, INVALID_ARGUMENT (also for device memory that this context did not allocate), INVALID_STATE, or INTERNAL when a platform
-// call failed. A copy of size 0 looks at no address.
+// Returns 0, INVALID_ARGUMENT (also for device memory that this context did not allocate), INVALID_STATE, or INTERNAL
+// when a platform call failed. A copy of size 0 looks at no address.
 //
 // The caller:
 // 1. Any value of `ctx` and of `device` is allowed.

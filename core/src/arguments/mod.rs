@@ -1,11 +1,12 @@
 //! Arguments: the first check of every entry, the same in every build.
 //!
-//! Addresses come as numbers, because nothing here looks behind one. Within an entry the rules are asked in the order in which
-//! the specification lists them, so every build names the same argument first. Nothing is changed by asking.
+//! Addresses come as numbers, because nothing here looks behind one. Within an entry the rules are asked in the order
+//! in which the specification lists them, so every build names the same argument first. Nothing is changed by asking.
 //!
 //! # Not here
 //!
-//! What an image or a tensor says is *contents*: it is asked after mode and phase, see the modules for callables and packets.
+//! What an image or a tensor says is *contents*: it is asked after mode and phase, see the modules for callables and
+//! packets.
 
 mod config;
 mod error;

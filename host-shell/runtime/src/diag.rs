@@ -1,8 +1,8 @@
 //! One line of log per event, straight to standard error.
 //!
-//! A line is formatted into a buffer of fixed size and written with one `write(2)`: no allocation and no lock shared with the
-//! caller's program, so a line may be written from anywhere, a launch and a forked child included. What does not fit is cut, and the
-//! cut is shown.
+//! A line is formatted into a buffer of fixed size and written with one `write(2)`: no allocation and no lock shared
+//! with the caller's program, so a line may be written from anywhere, a launch and a forked child included. What does
+//! not fit is cut, and the cut is shown.
 //!
 //! `TENON_LOG` chooses the least grave level that is written: `off`, `error`, `warn` (the default), `info` or `debug`.
 
@@ -38,7 +38,8 @@ impl Level {
     }
 }
 
-/// Bytes of the longest line, its newline included. `PIPE_BUF` is at least as much: lines of two threads do not mix in a pipe.
+/// Bytes of the longest line, its newline included. `PIPE_BUF` is at least as much: lines of two threads do not mix in
+/// a pipe.
 const LINE_BYTES: usize = 512;
 /// Ends a line that was cut.
 const CUT: &str = "…\n";
@@ -50,7 +51,8 @@ const UNREAD: u8 = u8::MAX;
 
 static THRESHOLD: AtomicU8 = AtomicU8::new(UNREAD);
 
-/// Reads `TENON_LOG`, unless that was done before. Reading allocates, so it is done when a context is made, not when it logs.
+/// Reads `TENON_LOG`, unless that was done before. Reading allocates, so it is done when a context is made, not when it
+/// logs.
 pub fn init() {
     if THRESHOLD.load(Ordering::Relaxed) == UNREAD {
         let asked = std::env::var_os("TENON_LOG");

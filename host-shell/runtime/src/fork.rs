@@ -1,8 +1,9 @@
 //! Telling a forked child from the process that made a context.
 //!
-//! A child inherits the memory of its parent's contexts but nothing of what they stand for: the threads that were inside, the vendor's
-//! connection, the device's idea of who it talks to. So a context remembers the epoch in which it was made, every fork starts
-//! another epoch in the child, and a context of an older epoch is refused there. Asking costs one load and no system call.
+//! A child inherits the memory of its parent's contexts but nothing of what they stand for: the threads that were
+//! inside, the vendor's connection, the device's idea of who it talks to. So a context remembers the epoch in which it
+//! was made, every fork starts another epoch in the child, and a context of an older epoch is refused there. Asking
+//! costs one load and no system call.
 //!
 //! # Not here
 //!
@@ -25,8 +26,8 @@ pub(crate) fn epoch() -> u32 {
 pub(crate) fn watch() {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
-        // SAFETY: the handler is a function of this library, which the C library forgets when this library is unloaded; it calls
-        // nothing, so it may run in a child of a program with many threads.
+        // SAFETY: the handler is a function of this library, which the C library forgets when this library is unloaded;
+        // it calls nothing, so it may run in a child of a program with many threads.
         let failed = unsafe { libc::pthread_atfork(None, None, Some(begin_epoch)) };
         if failed != 0 {
             diag::log(Level::Warn, "fork", format_args!("cannot notice forks: pthread_atfork answered {failed}"));

@@ -1,4 +1,4 @@
-//! The host runtime: kernel mode on a borrowed device, program mode on an owned one.
+//! The host runtime: kernel mode borrows a device, program mode owns one.
 //!
 //! A context starts [`unlatched`]; its latch permits one of two types to be made, [`kernel`] or [`program`]. Each is given a platform
 //! by its vocabulary, so what a mode may not do cannot be written in it. Decisions are those of `tenon-core`; here they are acted

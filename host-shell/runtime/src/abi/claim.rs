@@ -1,5 +1,6 @@
-//! From what C names to what Rust may look at. Every function here takes what the argument check has passed.
+//! From what C names to what Rust may look at.
 //!
+//! Every function here takes what the argument check of its entry has passed.
 
 use core::ffi::c_void;
 use core::{ptr, slice};
@@ -37,15 +38,16 @@ impl Claimed {
 
     /// The bytes; none for a null pointer.
     ///
-    /// # Safety
-    /// The argument check of the entry has passed, and what its `# Safety` says of the pointer holds until the entry returns.
+    /// # Safety The argument check of the entry has passed, and what its `# Safety` says of the pointer holds until the
+    /// entry returns.
     pub(super) unsafe fn bytes<'a>(self) -> &'a [u8] {
         if self.address.is_null() {
             return &[];
         }
         // SAFETY:
         // 1. `address` is not null, see above, and a byte needs no alignment.
-        // 2. `len_bytes` bytes are readable there, and nobody writes them before the entry returns: the caller's contract.
+        // 2. `len_bytes` bytes are readable there, and nobody writes them before the entry returns: the caller's
+        //    contract.
         // 3. `len_bytes` is at most `isize::MAX`: the argument check.
         unsafe { slice::from_raw_parts(self.address, self.len_bytes) }
     }
@@ -87,8 +89,8 @@ pub(super) unsafe fn config(config: *const CallConfig) -> Option<CallConfig> {
 
 /// The arguments of a launch or a run.
 ///
-/// # Safety
-/// The argument check of the entry has passed, and 33,856 bytes are readable there that nobody writes before the entry returns.
+/// # Safety The argument check of the entry has passed, and 33,856 bytes are readable there that nobody writes before
+/// the entry returns.
 pub(super) unsafe fn task_args<'a>(args: *const StorageTaskArgs) -> &'a StorageTaskArgs {
     // SAFETY:
     // 1. Not null and 64-aligned: the argument check.
@@ -118,9 +120,8 @@ pub(super) fn device_pointer(address: u64) -> *mut c_void {
 
 /// An image that was given without a size: its own header is trusted for it.
 ///
-/// # Safety
-/// `image` is not null, and readable for as much as its header says: the 9,376 bytes of the header, the orchestration binary and the
-/// children. Nobody writes it before the entry returns.
+/// # Safety `image` is not null, and readable for as much as its header says: the 9,376 bytes of the header, the
+/// orchestration binary and the children. Nobody writes it before the entry returns.
 pub(super) unsafe fn image_by_its_header(image: *const u8) -> Claimed {
     // SAFETY: the field lies in the header: this function's contract.
     let binary_size = unsafe { word(image, layout::BINARY_SIZE) };

@@ -1,4 +1,4 @@
-//! What stands behind a handle: the sum of the two modes, in the one place that has it.
+//! What stands behind a handle: the sum of the two modes.
 //!
 
 use std::sync::OnceLock;

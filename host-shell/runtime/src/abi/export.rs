@@ -1,7 +1,7 @@
 //! Every entry that the library exports, declared once.
 //!
-//! The list is made of paths, so an entry that does not exist does not compile. That no other function is exported is shown by a test
-//! over the sources, and for the built library by `cargo xtask ci`.
+//! The list is made of paths, so an entry that does not exist does not compile. That no other function is exported is
+//! shown by a test over the sources, and for the built library by `cargo xtask ci`.
 
 use super::{kernel, lifecycle, program};
 
@@ -22,9 +22,10 @@ macro_rules! exports {
 }
 
 exports! {
-    lifecycle: create_device_context, destroy_device_context, finalize_device, simpler_context_errors, simpler_status_name;
-    program: simpler_init, simpler_register_callable, simpler_register_callable_sized, simpler_unregister_callable, simpler_run,
-        device_malloc_ctx, device_free_ctx, copy_to_device_ctx, copy_from_device_ctx, committed_device_memory_ctx;
+    lifecycle: create_device_context, destroy_device_context, finalize_device, simpler_context_errors,
+        simpler_status_name;
+    program: simpler_init, simpler_register_callable, simpler_register_callable_sized, simpler_unregister_callable,
+        simpler_run, device_malloc_ctx, device_free_ctx, copy_to_device_ctx, copy_from_device_ctx, committed_device_memory_ctx;
     kernel: simpler_kernel_mode_supported, simpler_kernel_mode_init, simpler_kernel_mode_prepare_callable,
         simpler_kernel_mode_launch, simpler_kernel_mode_release_callable, simpler_kernel_mode_slot_generation;
 }

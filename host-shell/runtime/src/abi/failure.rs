@@ -1,4 +1,4 @@
-//! Why an entry did not do what it was asked, and the number that C sees for it.
+//! Why an entry did not do what it was asked, and C's number for it.
 //!
 
 use core::ffi::c_int;

@@ -1,7 +1,7 @@
-//! What every entry passes through: forks, handles, panics, codes and the one line of log.
+//! What every entry passes through: handles, panics, codes and one line of log.
 //!
-//! Nothing unwinds into C. A panic inside is our own fault; it is answered with INTERNAL, and the context it happened in stays closed
-//! to everybody for ever, because what it was doing is half done.
+//! Nothing unwinds into C. A panic inside is our own fault; it is answered with INTERNAL, and the context it happened
+//! in stays closed to everybody for ever, because what it was doing is half done.
 
 use core::ffi::{c_int, c_void};
 use core::panic::AssertUnwindSafe;

@@ -7,8 +7,8 @@
 //! | 16–55 | generation of that place, counted from 1 |
 //! | 56–63 | `T` |
 //!
-//! The top byte makes the number one that no program has as an address (on 64-bit processors of today it is not canonical): a foreign
-//! pointer is never taken for a handle, and a C program that dereferences one stops at once.
+//! The top byte makes the number one that no program has as an address (on 64-bit processors of today it is not
+//! canonical): a foreign pointer is never taken for a handle, and a C program that dereferences one stops at once.
 
 use crate::primitive::size;
 

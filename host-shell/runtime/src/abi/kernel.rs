@@ -12,8 +12,8 @@ use super::failure::Failure;
 use super::fence::{enter, fence};
 use crate::kernel::KernelInit;
 
-/// Whether this build and its platform have kernel mode: 1 or 0. May be asked of a context in any state; of what is not a context
-/// the answer is 0, with a line of log.
+/// Whether this build and its platform have kernel mode: 1 or 0. May be asked of a context in any state; of what is not
+/// a context the answer is 0, with a line of log.
 ///
 /// # Safety
 /// Any value of `ctx` is allowed.
@@ -28,18 +28,18 @@ pub unsafe extern "C" fn simpler_kernel_mode_supported(ctx: *mut c_void) -> c_in
     answer.max(0)
 }
 
-/// Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`. Nothing of the device
-/// is changed for others. `config` holds for the context's life; `context_generation` is the caller's, not 0 and unique in its process.
-/// Each binary is optional where the platform brings its own.
+/// Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`.
+/// Nothing of the device is changed for others. `config` holds for the context's life; `context_generation` is the
+/// caller's, not 0 and unique in its process. Each binary is optional where the platform brings its own.
 ///
-/// Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation that is taken) or
-/// CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or INTERNAL when a platform call failed,
-/// with kernel mode latched for ever.
+/// Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation
+/// that is taken) or CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or
+/// INTERNAL when a platform call failed, with kernel mode latched for ever.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.
-/// 2. Each binary is null, or readable for its size; `config` is null or readable. None is written by another thread before the call
-///    returns. All are the caller's again then.
+/// 2. Each binary is null, or readable for its size; `config` is null or readable. None is written by another thread
+///    before the call returns. All are the caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_kernel_mode_init(
     ctx: *mut c_void,
@@ -76,16 +76,16 @@ pub unsafe extern "C" fn simpler_kernel_mode_init(
     })
 }
 
-/// Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there, and writes the
-/// slot's record last. Outside capture. Does not synchronise.
+/// Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there,
+/// and writes the slot's record last. Outside capture. Does not synchronise.
 ///
-/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED with nothing
-/// changed; or INTERNAL when a platform call failed.
+/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
+/// with nothing changed; or INTERNAL when a platform call failed.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed; `caller_stream` is a live stream of the platform, which checks what it can.
-/// 2. `callable` is null, or readable for `callable_size` bytes, which no other thread writes before the call returns. It is the
-///    caller's again then.
+/// 2. `callable` is null, or readable for `callable_size` bytes, which no other thread writes before the call returns.
+///    It is the caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_kernel_mode_prepare_callable(
     ctx: *mut c_void,
@@ -111,15 +111,16 @@ pub unsafe extern "C" fn simpler_kernel_mode_prepare_callable(
     })
 }
 
-/// Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates nothing, waits
-/// for nothing, and may be captured.
+/// Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates
+/// nothing, waits for nothing, and may be captured.
 ///
-/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL with the context
-/// poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
+/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL
+/// with the context poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed; `caller_stream` is a live stream of the platform, which checks what it can.
-/// 2. `args` is null, or readable, and no other thread writes it before the call returns. It is the caller's again then.
+/// 2. `args` is null, or readable, and no other thread writes it before the call returns. It is the caller's again
+///    then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_kernel_mode_launch(
     ctx: *mut c_void,
@@ -138,8 +139,8 @@ pub unsafe extern "C" fn simpler_kernel_mode_launch(
     })
 }
 
-/// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was accepted runs to
-/// its end, for the image stays until the context closes.
+/// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was
+/// accepted runs to its end, for the image stays until the context closes.
 ///
 /// Returns 0, INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT, or INTERNAL when a platform call failed.
 ///

@@ -1,4 +1,4 @@
-//! The entries that a context has in any mode: making, closing, destroying, and asking what went wrong.
+//! The entries of any mode: making, closing, destroying, asking what went wrong.
 //!
 
 use core::ffi::{c_char, c_int, c_void};
@@ -19,15 +19,16 @@ use crate::{diag, fork};
 
 /// Makes a context without a mode. The first init entry gives it one, for ever.
 ///
-/// Returns a handle, to be given to `destroy_device_context` when the context is fresh again or closed; null when 4,096 contexts exist.
-/// The handle is not an address. It may be used from any thread of this process, and not in a forked child.
+/// Returns a handle, to be given to `destroy_device_context` when the context is fresh again or closed; null when 4,096
+/// contexts exist. The handle is not an address. It may be used from any thread of this process, and not in a forked
+/// child.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub extern "C" fn create_device_context() -> *mut c_void {
     create_with_platform(platform::open)
 }
 
-/// Makes a context whose platform comes from `open` instead of `TENON_PLATFORM`. `open` is called when the context is asked what it
-/// supports and when it is initialised; kernel mode takes two.
+/// Makes a context whose platform comes from `open` instead of `TENON_PLATFORM`. `open` is called when the context is
+/// asked what it supports and when it is initialised; kernel mode takes two.
 pub fn create_with_platform(
     open: impl Fn() -> Result<AnyPlatform, PlatformError> + Send + Sync + 'static,
 ) -> *mut c_void {
@@ -41,8 +42,8 @@ pub fn create_with_platform(
 
 /// Destroys a context that has no mode yet, or is closed, or finalized. Makes no platform call.
 ///
-/// Returns 0; INVALID_STATE when the context is in another state or a thread is inside; INVALID_ARGUMENT when `ctx` is not a context,
-/// or not any more.
+/// Returns 0; INVALID_STATE when the context is in another state or a thread is inside; INVALID_ARGUMENT when `ctx` is
+/// not a context, or not any more.
 ///
 /// # Safety
 /// Any value of `ctx` is allowed.
@@ -60,11 +61,12 @@ pub unsafe extern "C" fn destroy_device_context(ctx: *mut c_void) -> c_int {
     })
 }
 
-/// Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of the device is
-/// changed for others.
+/// Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of
+/// the device is changed for others.
 ///
-/// Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the device is busy
-/// with the context or a thread is inside: call again; INTERNAL when something could not be released: call again.
+/// Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the
+/// device is busy with the context or a thread is inside: call again; INTERNAL when something could not be released:
+/// call again.
 ///
 /// # Safety
 /// Any value of `ctx` is allowed.
@@ -77,7 +79,8 @@ pub unsafe extern "C" fn finalize_device(ctx: *mut c_void) -> c_int {
     })
 }
 
-/// Tells what has gone wrong in a context so far. May be asked in any state, and never disturbs a call that another thread has inside.
+/// Tells what has gone wrong in a context so far. May be asked in any state, and never disturbs a call that another
+/// thread has inside.
 ///
 /// Returns 0 or INVALID_ARGUMENT; `out` is written only with 0.
 ///

@@ -1,11 +1,11 @@
-//! The C boundary: every entry, and the only place that holds the sum of the two modes.
+//! The C boundary: every entry, and the only sum of the two modes.
 //!
-//! An entry is short: the arguments are checked by the one function that every build shares, the handle finds its context, and the
-//! context does the rest. [`fence`] is around all of it: whatever goes wrong becomes one code and one line of log, and nothing
-//! unwinds into C.
+//! An entry is short: the arguments are checked by the one function that every build shares, the handle finds its
+//! context, and the context does the rest. [`fence`] is around all of it: whatever goes wrong becomes one code and one
+//! line of log, and nothing unwinds into C.
 //!
-//! A handle is a number and is never dereferenced, so null, misaligned, forged and destroyed ones are told, not suffered. What
-//! cannot be checked is what C promises of its own memory; each entry says it under `# Safety`.
+//! A handle is a number and is never dereferenced, so null, misaligned, forged and destroyed ones are told, not
+//! suffered. What cannot be checked is what C promises of its own memory; each entry says it under `# Safety`.
 //!
 //! | module | what |
 //! | --- | --- |

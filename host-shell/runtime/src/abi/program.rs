@@ -16,14 +16,14 @@ use crate::program::ProgramInit;
 
 /// Latches program mode, and starts the device `device_id` for this context. A context whose init failed may try again.
 ///
-/// Returns 0, also for a context that was finalized; INVALID_ARGUMENT, UNSUPPORTED, or INVALID_STATE (kernel mode, initialised already);
-/// or INTERNAL when a platform call failed. `prewarm` may be null. `enable_sdma` and its warm-up data are hints, which a platform
-/// without such an engine passes over.
+/// Returns 0, also for a context that was finalized; INVALID_ARGUMENT, UNSUPPORTED, or INVALID_STATE (kernel mode,
+/// initialised already); or INTERNAL when a platform call failed. `prewarm` may be null. `enable_sdma` and its warm-up
+/// data are hints, which a platform without such an engine passes over.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.
-/// 2. Each binary and `sdma_warmup` is null, or readable for its size; `prewarm` is null or readable. None is written by another thread
-///    before the call returns. All are the caller's again then.
+/// 2. Each binary and `sdma_warmup` is null, or readable for its size; `prewarm` is null or readable. None is written
+///    by another thread before the call returns. All are the caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_init(
     ctx: *mut c_void,
@@ -67,14 +67,15 @@ pub unsafe extern "C" fn simpler_init(
     })
 }
 
-/// Puts a callable into a slot; the image's own header is trusted for its size. `simpler_register_callable_sized` is the one to use.
+/// Puts a callable into a slot; the image's own header is trusted for its size. `simpler_register_callable_sized` is
+/// the one to use.
 ///
 /// Returns as `simpler_register_callable_sized`.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.
-/// 2. `callable` is null, or points to an image that is all there, as long as its header says. No other thread writes it before the call
-///    returns. It is the caller's again then.
+/// 2. `callable` is null, or points to an image that is all there, as long as its header says. No other thread writes
+///    it before the call returns. It is the caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_register_callable(
     ctx: *mut c_void,
@@ -93,13 +94,13 @@ pub unsafe extern "C" fn simpler_register_callable(
 
 /// Puts a callable into a slot.
 ///
-/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED with nothing
-/// changed; or INTERNAL when a platform call failed.
+/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
+/// with nothing changed; or INTERNAL when a platform call failed.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.
-/// 2. `callable` is null, or readable for `size` bytes, which no other thread writes before the call returns. It is the caller's again
-///    then.
+/// 2. `callable` is null, or readable for `size` bytes, which no other thread writes before the call returns. It is the
+///    caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_register_callable_sized(
     ctx: *mut c_void,
@@ -135,13 +136,13 @@ pub unsafe extern "C" fn simpler_unregister_callable(ctx: *mut c_void, callable_
 
 /// Runs the callable in a slot and waits for its end.
 ///
-/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of the context) with
-/// nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
+/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of
+/// the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.
-/// 2. `args` and `config` are null or readable, and no other thread writes them before the call returns. They are the caller's again
-///    then.
+/// 2. `args` and `config` are null or readable, and no other thread writes them before the call returns. They are the
+///    caller's again then.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
 pub unsafe extern "C" fn simpler_run(
     ctx: *mut c_void,
@@ -165,7 +166,8 @@ pub unsafe extern "C" fn simpler_run(
 
 /// Allocates device memory.
 ///
-/// Returns a device address, which the host must not dereference, to be given to `device_free_ctx`; null on failure, with a line of log.
+/// Returns a device address, which the host must not dereference, to be given to `device_free_ctx`; null on failure,
+/// with a line of log.
 ///
 /// # Safety
 /// Any value of `ctx` is allowed.
@@ -180,7 +182,8 @@ pub unsafe extern "C" fn device_malloc_ctx(ctx: *mut c_void, size: usize) -> *mu
 
 /// Gives device memory back.
 ///
-/// Returns 0, INVALID_ARGUMENT (also for what this context did not allocate), INVALID_STATE, or INTERNAL when a platform call failed.
+/// Returns 0, INVALID_ARGUMENT (also for what this context did not allocate), INVALID_STATE, or INTERNAL when a
+/// platform call failed.
 ///
 /// # Safety
 /// Any value of `ctx` and of `device` is allowed.
@@ -197,8 +200,8 @@ pub unsafe extern "C" fn device_free_ctx(ctx: *mut c_void, device: *mut c_void) 
 
 /// Copies from the host to the device, and returns when it is done.
 ///
-/// Returns 0, INVALID_ARGUMENT (also for device memory that this context did not allocate), INVALID_STATE, or INTERNAL when a platform
-/// call failed. A copy of size 0 looks at no address.
+/// Returns 0, INVALID_ARGUMENT (also for device memory that this context did not allocate), INVALID_STATE, or INTERNAL
+/// when a platform call failed. A copy of size 0 looks at no address.
 ///
 /// # Safety
 /// 1. Any value of `ctx` and of `device` is allowed.

@@ -1,8 +1,9 @@
 //! The table of contexts: who may look at one, and when it may go.
 //!
-//! Each place has one word with its generation, its state and the number of calls that are inside. A call enters by adding itself
-//! to a word that still has its handle's generation; a context goes only when nobody is inside. So a handle that was destroyed, or
-//! forged, costs one comparison, and a context can never go under a call: nothing waits, one of the two is refused.
+//! Each place has one word with its generation, its state and the number of calls that are inside. A call enters by
+//! adding itself to a word that still has its handle's generation; a context goes only when nobody is inside. So a
+//! handle that was destroyed, or forged, costs one comparison, and a context can never go under a call: nothing waits,
+//! one of the two is refused.
 
 use super::handle::{Handle, LAST_GENERATION, NotAHandle, PLACES};
 
@@ -33,8 +34,8 @@ struct Place<T> {
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: a value is shared between threads only through `Entered`, which gives `&T` (so `T: Sync`), and moved in and out by
-// whichever thread claims the place (so `T: Send`). The word orders the two, see `enter`, `insert` and `remove`.
+// SAFETY: a value is shared between threads only through `Entered`, which gives `&T` (so `T: Sync`), and moved in and
+// out by whichever thread claims the place (so `T: Send`). The word orders the two, see `enter`, `insert` and `remove`.
 unsafe impl<T: Send + Sync, const N: usize> Sync for Registry<T, N> {}
 
 /// A call that is inside a context: the context cannot go while this lives.
@@ -99,7 +100,8 @@ impl<T> Place<T> {
 
     /// Replaces a word by another one, if it is still there.
     fn swap(&self, from: Word, to: Word) -> Result<(), Word> {
-        // Acquire: who finds the place live, or claims it, sees the value as it was left. Release: who leaves it shows its own.
+        // Acquire: who finds the place live, or claims it, sees the value as it was left. Release: who leaves it shows
+        // its own.
         match self.word.compare_exchange(from.to_bits(), to.to_bits(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(()),
             Err(found) => Err(Word::from_bits(found)),
@@ -138,7 +140,8 @@ impl<T, const N: usize> Registry<T, N> {
             place.swap(vacant, claimed).ok().map(|()| (index, place, generation))
         })?;
         place.value.with_mut(|slot| {
-            // SAFETY: this thread claimed the place; nobody enters before the word says `Live`, and `slot` is the place's own.
+            // SAFETY: this thread claimed the place; nobody enters before the word says `Live`, and `slot` is the
+            // place's own.
             unsafe { *slot = Some(value) }
         });
         let live = Word { generation, occupancy: Occupancy::Live, users: 0 };
@@ -164,8 +167,8 @@ impl<T, const N: usize> Registry<T, N> {
         }
     }
 
-    /// Takes the context that `handle` names out of the table, if `is_free` allows it. The place gets its next generation with its
-    /// next context.
+    /// Takes the context that `handle` names out of the table, if `is_free` allows it. The place gets its next
+    /// generation with its next context.
     ///
     /// # Errors
     /// It names none; somebody is inside; or `is_free` says no, and then everything is as it was.
@@ -178,7 +181,8 @@ impl<T, const N: usize> Registry<T, N> {
             return Err(Refused::InUse);
         }
         let taken = place.value.with_mut(|slot| {
-            // SAFETY: this thread claimed the place and nobody is inside, so this is the only reference; it ends with this closure.
+            // SAFETY: this thread claimed the place and nobody is inside, so this is the only reference; it ends with
+            // this closure.
             let slot = unsafe { &mut *slot };
             if slot.as_ref().is_some_and(is_free) { Some(slot.take()) } else { None }
         });
@@ -199,7 +203,8 @@ impl<T> Entered<'_, T> {
     /// Looks at the context.
     pub(crate) fn with<R>(&self, look: impl FnOnce(&T) -> R) -> Option<R> {
         self.place.value.with(|slot| {
-            // SAFETY: this call is counted in the word, so nobody can claim the place: the value is only read while this lives.
+            // SAFETY: this call is counted in the word, so nobody can claim the place: the value is only read while
+            // this lives.
             let slot = unsafe { &*slot };
             slot.as_ref().map(look)
         })

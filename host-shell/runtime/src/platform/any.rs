@@ -31,8 +31,8 @@ impl core::fmt::Debug for AnyPlatform {
 ///
 /// # Grammar
 ///
-/// `Trait { fn word(argument: Type, …) -> Answer; … }`, as in the trait itself; every word takes `&mut self` and answers
-/// `Result<Answer, VendorError>`.
+/// `Trait { fn word(argument: Type, …) -> Answer; … }`, as in the trait itself; every word takes `&mut self` and
+/// answers `Result<Answer, VendorError>`.
 macro_rules! hand_on {
     ($vocabulary:ident { $(fn $word:ident($($argument:ident: $ty:ty),*) -> $answer:ty;)+ }) => {
         impl $vocabulary for AnyPlatform {

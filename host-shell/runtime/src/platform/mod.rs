@@ -1,8 +1,8 @@
 //! The platforms that this library can drive, and which one a process uses.
 //!
-//! A platform implements the four vocabularies of [`tenon_core::vocabulary`] and nothing else. `TENON_PLATFORM` chooses one by its
-//! name in [`PLATFORMS`]; without it the simulated device is used. A platform is bound once per process, when the first context asks
-//! what it supports or is initialised; a library that was bound stays.
+//! A platform implements the four vocabularies of [`tenon_core::vocabulary`] and nothing else. `TENON_PLATFORM` chooses
+//! one by its name in [`PLATFORMS`]; without it the simulated device is used. A platform is bound once per process,
+//! when the first context asks what it supports or is initialised; a library that was bound stays.
 
 mod any;
 mod sim;
@@ -56,8 +56,8 @@ fn find(asked: Option<&std::ffi::OsStr>) -> Result<&'static PlatformRow, Platfor
 
 /// Gives one context its platform.
 ///
-/// # Errors
-/// The environment names no platform, or the vendor's library cannot be bound; the message says which symbol or file is missing.
+/// # Errors The environment names no platform, or the vendor's library cannot be bound; the message says which symbol
+/// or file is missing.
 pub fn open() -> Result<AnyPlatform, PlatformError> {
     (selected()?.open)()
 }

@@ -1,8 +1,8 @@
 //! Finding `libtenon_sim` and binding it, once per process.
 //!
-//! In this order: the copy that the caller's program has loaded already, `TENON_SIM`, the directory of this library, what the loader
-//! finds. The caller and this library have to drive the same simulator, so a loaded one always wins. It is never unloaded: streams and
-//! events of contexts that were not closed live in it.
+//! In this order: the copy that the caller's program has loaded already, `TENON_SIM`, the directory of this library,
+//! what the loader finds. The caller and this library have to drive the same simulator, so a loaded one always wins. It
+//! is never unloaded: streams and events of contexts that were not closed live in it.
 
 use core::ffi::{CStr, c_int, c_void};
 use std::ffi::CString;
@@ -20,9 +20,7 @@ const SONAME: &CStr = c"libtenon_sim.so.0";
 #[derive(Clone, Debug, Error)]
 pub enum BindError {
     /// No library was found; the loader's own words for the last place that was tried.
-    #[error(
-        "cannot load the simulated device, libtenon_sim.so.0: {0}; set TENON_SIM to its path, or run `cargo xtask build`"
-    )]
+    #[error("cannot load libtenon_sim.so.0: {0}; set TENON_SIM to its path, or run `cargo xtask build`")]
     NotFound(String),
     /// A library was found that is not of this build.
     #[error("libtenon_sim lacks {0}: it is of another build than this library; rebuild both with `cargo xtask build`")]
@@ -47,8 +45,8 @@ fn bind() -> Result<Symbols, BindError> {
         unsafe { libc::dlsym(library, name.as_ptr()) }
     };
     // SAFETY:
-    // 1. The library has the simulator's SONAME or was named as the simulator by who set `TENON_SIM`; the names are `tenon_sim_*`,
-    //    which nobody else defines, and both headers come from one tree.
+    // 1. The library has the simulator's SONAME or was named as the simulator by who set `TENON_SIM`; the names are
+    //    `tenon_sim_*`, which nobody else defines, and both headers come from one tree.
     // 2. The library is never closed.
     unsafe { Symbols::bind(lookup) }.map_err(BindError::MissingSymbol)
 }
@@ -83,7 +81,8 @@ fn loader_message() -> String {
     if message.is_null() {
         return "not found".to_owned();
     }
-    // SAFETY: the loader's message is terminated, and stays until the thread's next call of the loader, which comes after the copy.
+    // SAFETY: the loader's message is terminated, and stays until the thread's next call of the loader, which comes
+    // after the copy.
     unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }
 
@@ -100,7 +99,8 @@ fn own_directory() -> Option<PathBuf> {
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the loader's name of a loaded file is terminated and stays while the file is loaded, which this function's own file is.
+    // SAFETY: the loader's name of a loaded file is terminated and stays while the file is loaded, which this
+    // function's own file is.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     let path = PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes()));
     // A bare name has no directory: it would be taken from wherever the process happens to be.

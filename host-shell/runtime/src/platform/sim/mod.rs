@@ -1,7 +1,7 @@
 //! The simulated device: all four vocabularies over `libtenon_sim`.
 //!
-//! Nothing is decided here; each word is one call, sometimes with a table look-up beside it. Caller's streams are handed on as they
-//! came: the simulator checks every handle.
+//! Nothing is decided here; each word is one call, sometimes with a table look-up beside it. Caller's streams are
+//! handed on as they came: the simulator checks every handle.
 
 mod bind;
 mod symbol;
@@ -168,8 +168,8 @@ impl LaunchOps for SimPlatform {
 }
 
 impl ResourceOps for SimPlatform {
-    /// The simulator's AICore workers run the children themselves and nothing dispatches to them: of the three images only the
-    /// device shell's is used.
+    /// The simulator's AICore workers run the children themselves and nothing dispatches to them: of the three images
+    /// only the device shell's is used.
     fn load_images(&mut self, images: DeviceImages<'_>) -> Result<(), VendorError> {
         if images.aicpu.is_empty() {
             return Ok(());
@@ -256,8 +256,8 @@ impl ResourceOps for SimPlatform {
         bytes: usize,
     ) -> Result<(), VendorError> {
         let from = self.pinned_range(pinned, offset, bytes)?;
-        // SAFETY: `from` is readable for `bytes` as `pinned_range` found. The copy reads it later; the context keeps it until the stream
-        // has passed the copy, which is the contract of this word.
+        // SAFETY: `from` is readable for `bytes` as `pinned_range` found. The copy reads it later; the context keeps it
+        // until the stream has passed the copy, which is the contract of this word.
         unsafe {
             self.symbols.memcpy_async(
                 device_address(device),

@@ -13,8 +13,8 @@ const DEVICE_LOST: c_int = 507_010;
 ///
 /// # Grammar
 ///
-/// `fn name(argument: C type, …);`, each with a line that says what the call does. The symbol is `tenon_sim_` and the name; each
-/// returns 0 or the vendor's number.
+/// `fn name(argument: C type, …);`, each with a line that says what the call does. The symbol is `tenon_sim_` and the
+/// name; each returns 0 or the vendor's number.
 macro_rules! symbols {
     ($( #[doc = $doc:literal] fn $name:ident($($argument:ident: $ty:ty),* $(,)?); )+) => {
         /// The bound calls of `libtenon_sim`.
@@ -55,9 +55,8 @@ macro_rules! symbols {
                 /// # Errors
                 /// The simulator's.
                 ///
-                /// # Safety
-                /// Pointers are null or valid for what `tenon/sim.h` says the call does with them. Handles and device addresses may
-                /// be anything: the simulator checks them.
+                /// # Safety Pointers are null or valid for what `tenon/sim.h` says the call does with them. Handles and
+                /// device addresses may be anything: the simulator checks them.
                 pub(super) unsafe fn $name(&self, $($argument: $ty),*) -> Result<(), VendorError> {
                     // SAFETY: the function was bound by its name, and this function's contract is its contract.
                     let code = unsafe { (self.$name)($($argument),*) };
