@@ -16,7 +16,6 @@ use crate::workspace::{Result, Workspace, run};
 const FLAGS: &[&str] = &[
     "-std=c11",
     "-O2",
-    "-g",
     "-Wall",
     "-Wextra",
     "-Werror",
@@ -57,24 +56,24 @@ fn description(folder: &Path) -> PathBuf {
 }
 
 fn compile(workspace: &Workspace, source: &Path, place: &Path) -> Result {
-    let include = workspace.root.join("abi-headers/include");
-    let common = workspace.root.join("tests/operators");
+    let (include, common) = ("abi-headers/include", "tests/operators");
     let mut files: Vec<PathBuf> = fs::read_dir(source)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|path| path.extension() == Some(OsStr::new("c")));
     files.sort();
     for file in files {
         let object = place.join(file.file_stem().unwrap_or_default()).with_extension("so");
+        let (object, file) = (workspace.relative(&object), workspace.relative(&file));
         run(cmd!(workspace.shell, "cc {FLAGS...} -I {include} -I {common} -o {object} {file}"))?;
     }
     Ok(())
 }
 
 fn pack(workspace: &Workspace, source: &Path, place: &Path) -> Result {
-    let tenon = workspace.build().join("bin/tenon");
     let description = description(source);
     let file_name = description.file_name().unwrap_or_default();
     let staged = place.join(file_name);
     fs::copy(&description, &staged)?;
     let image = staged.with_extension("callable");
-    run(cmd!(workspace.shell, "{tenon} pack {staged} --out {image}"))
+    let (staged, image) = (workspace.relative(&staged), workspace.relative(&image));
+    run(cmd!(workspace.shell, "build/bin/tenon pack {staged} --out {image}"))
 }
