@@ -1,4 +1,4 @@
-//! The context area: 2,240 bytes of device memory that host and device share for one context.
+//! The context area: device memory that host and device share for one context.
 //!
 //! | at | written by | what |
 //! | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! What a device process gives the device shell, and what the shell gives an operator.
+//! What a device process gives the device shell, and the shell an operator.
 //!
 //! These tables cross from one binary to another on the device, so they are C: plain function pointers, a size first.
 

@@ -1,4 +1,4 @@
-//! Slot records: how they are written, in which order, and how they are read while somebody writes.
+//! Slot records: how they are written, and read while somebody writes.
 //!
 //! A record is written as generation 0, then the fields, then the new generation; it is read as generation, fields, generation
 //! again. A reader that sees the same generation twice has therefore seen the fields that belong to it and no others: had it met

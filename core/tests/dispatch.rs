@@ -1,4 +1,4 @@
-//! Steps 4 to 9 of the device entry, each rule of each step, in the order in which they answer.
+//! Steps 4 to 9 of the device entry, each rule, in the order of the answers.
 //!
 
 #[path = "common/mod.rs"]

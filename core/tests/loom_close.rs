@@ -1,4 +1,4 @@
-//! Every interleaving of close with launches: nothing is freed under a launch that was let in.
+//! Every interleaving of close with launches: nothing is freed under a launch.
 //!
 #![cfg(loom)]
 

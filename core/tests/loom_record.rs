@@ -1,4 +1,4 @@
-//! Every interleaving of a host that replaces a slot's tenant with a device that reads the record.
+//! Every interleaving of a host replacing a tenant with a device reading it.
 //!
 #![cfg(loom)]
 

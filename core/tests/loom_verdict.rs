@@ -1,4 +1,4 @@
-//! Every interleaving of device entries, AICore branches and a cancellation: no branch hangs, none takes two.
+//! Every interleaving of entries, AICore branches and a cancellation.
 //!
 #![cfg(loom)]
 

@@ -1,4 +1,4 @@
-//! The envelope: bytes written by hand, every bit of them changed, and packets cut short.
+//! The envelope: bytes written by hand, every bit changed, packets cut short.
 //!
 
 #[path = "common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Millions of random and mutated packets: what is accepted runs the callable that it names.
+//! Millions of random packets: what is accepted runs the callable it names.
 //!
 //! Ten million in a release build, fewer in a debug build.
 

@@ -1,4 +1,4 @@
-//! Slot records: the writes as data, the same over shared words, and readers under stress.
+//! Slot records: writes as data, over shared words, and readers under stress.
 //!
 
 #[path = "common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Cache maintenance, for parts whose AICPU is not coherent with memory that the host writes.
+//! Cache maintenance, for parts whose AICPU is not coherent with the host.
 //!
 //! aarch64 parts may be such; all others here are coherent, and the functions are nothing there.
 

@@ -1,4 +1,4 @@
-//! What the device process does for the shell: its table, checked once and called safely.
+//! The device process's table for the shell, checked once and called safely.
 //!
 
 use core::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Code is loaded by a tenant's first launch and let go when the tenant has gone; what cannot be loaded is refused.
+//! Code comes with a tenant's first launch and goes when the tenant has gone.
 //!
 //! What is loaded is read from the process's own mappings, so these tests take turns.
 

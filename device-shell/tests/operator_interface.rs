@@ -1,4 +1,4 @@
-//! What an orchestration may ask for, what it is told, and what becomes of the launch.
+//! What an orchestration may ask for, is told, and what becomes of the launch.
 //!
 
 mod common;

@@ -1,4 +1,4 @@
-//! Launches that meet: in one context, with the host that changes it, and with the AICore branches that wait for verdicts.
+//! Launches that meet: in one context, with the host, with AICore branches.
 //!
 
 mod common;

@@ -1,4 +1,4 @@
-//! Packet parse and check: Tenon against straight C++17 -O2, in interleaved rounds of one run.
+//! Packet parse and check: Tenon against straight C++17 -O2, in one run.
 //!
 //! `--json FILE` writes the figures, `--quick` does few rounds. Instructions are counted by callgrind, in a child process per
 //! parser, less those of a parser that does nothing; where valgrind is missing the figures say so.

@@ -1,4 +1,4 @@
-//! Tenon's packet parser and the reference in C++ give the same answer, rule by rule, to a million packets.
+//! Tenon's packet parser and the reference in C++ agree on a million packets.
 //!
 
 use tenon_tests::packet::{Accepted, REFERENCE, TENON, read};

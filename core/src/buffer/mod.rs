@@ -1,4 +1,4 @@
-//! Buffers that cross processes: what they are called, what they are, and which bytes a view may touch.
+//! Buffers that cross processes: names, contents, and the bytes a view may touch.
 //!
 //! Bytes from another process are claims ([`RawDescriptor`], [`RawBufferRef`]). [`validate`] is the only way from there to a
 //! [`BufferHandleDescriptor`] or a [`BufferRef`], and every boundary goes through it: builders, decoders, importers, the C ABI

@@ -1,4 +1,4 @@
-//! Every reason for which something about a buffer is refused, with its number and its name.
+//! Every reason for refusing something about a buffer: its number and its name.
 //!
 //! Names and numbers are part of the interface: the C ABI gives the numbers, Python and the command line the names. A number is
 //! never given a second meaning; shells take theirs from 100 on.

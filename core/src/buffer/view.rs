@@ -1,4 +1,4 @@
-//! Views of views: other shapes, strides and offsets over the same backing. No byte is moved.
+//! Views of views: other shapes, strides and offsets over the same backing.
 //!
 //! Every result goes through the validator, so it is inside the backing or it is refused. There are no views without axes or
 //! elements, and none that repeat an element or run backwards: the wire has no way to say them.

@@ -1,4 +1,4 @@
-//! Why an image is refused: which field, where, what was found and what would have been right.
+//! Why an image is refused: which field, where, what was found, what was expected.
 //!
 
 use core::fmt;

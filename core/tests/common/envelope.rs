@@ -1,4 +1,4 @@
-//! The envelope's rules a second time, straight from the specification and nothing else.
+//! The envelope's rules a second time, straight from the specification.
 //!
 
 use tenon_core::packet::PacketError;

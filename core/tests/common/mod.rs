@@ -1,4 +1,4 @@
-//! What several tests of the core need: a context area in plain memory, and random numbers with a seed.
+//! What several tests share: a context area in plain memory, seeded numbers.
 //!
 #![allow(dead_code, reason = "each test file uses a part of this module")]
 

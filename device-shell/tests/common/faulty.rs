@@ -1,4 +1,4 @@
-//! The faulty operator: what it can be told, and the trace it leaves. The numbers are those of `faulty/behaviour.h`.
+//! The faulty operator: what it can be told, and the trace it leaves.
 //!
 
 use std::sync::atomic::Ordering;

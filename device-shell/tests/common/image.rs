@@ -1,4 +1,4 @@
-//! Callable images of the operators in `tests/operators/`, compiled when they are first asked for.
+//! Images of the operators in `tests/operators/`, compiled when asked for.
 //!
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! A device process in miniature, for tests of the shell: memory, a platform table, contexts, and images of real operators.
+//! A device process in miniature, for tests of the shell.
 //!
 
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "every test program uses a part of it")]

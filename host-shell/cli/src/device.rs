@@ -1,4 +1,4 @@
-//! The simulated device through its vendor calls: what a launch borrows from its caller.
+//! The simulated device through its vendor calls: what a launch borrows.
 //!
 //! Everything that is made here is given back when it is dropped; what cannot be given back is logged, because the failure that
 //! led there is the one to report.

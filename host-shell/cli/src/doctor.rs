@@ -1,4 +1,4 @@
-//! `tenon doctor`: what this machine has, what is missing, and the command that fixes it.
+//! `tenon doctor`: what this machine has, what is missing, and what fixes it.
 //!
 //! A finding is *here*, *missing* (with its fix; the command then ends with 1), or *absent*: something that Tenon can use and does
 //! not need.

@@ -1,4 +1,4 @@
-//! Libraries that are loaded while the command runs, each against one table of the symbols it must have.
+//! Libraries loaded at run time, each against one table of required symbols.
 //!
 
 use std::path::{Path, PathBuf};

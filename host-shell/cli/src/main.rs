@@ -1,4 +1,4 @@
-//! The `tenon` command: packs, shows and launches callables, and looks at this machine.
+//! The `tenon` command: packs, shows and launches callables.
 //!
 //! One module per command; each gives a [`failure::Failure`] that names file, field, offset and what was expected, and every kind
 //! of failure has its own exit code. Results go to standard output, everything else to standard error.

@@ -1,4 +1,4 @@
-//! The atomics and cells of this crate, from one place, so that loom can be put underneath; and the width of a size.
+//! Atomics and cells of this crate, from one place, with loom underneath in tests.
 //!
 
 #[cfg(loom)]

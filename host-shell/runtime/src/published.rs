@@ -1,4 +1,4 @@
-//! What a context shows to threads that are not inside it: errors, slot generations, the device's line.
+//! What a context shows to threads that are not inside it.
 //!
 //! A monitor must be able to ask while a launch is going on, and must never make that launch fail. So these words are read without
 //! entering the context, and the device's line is read through a platform of its own.

@@ -1,4 +1,4 @@
-//! What the vendor library and the device process share: two memory files and the words in them.
+//! What vendor library and device process share: two files, and their words.
 //!
 //! The *control file* holds [`Control`], one ring per stream, the graph store and pinned host memory. The *memory file* is the
 //! device's memory. Both processes map them; every word that both touch is an atomic of fixed size, so the device process may be

@@ -1,4 +1,4 @@
-//! Images written byte by byte from the specification, and what the rules say of them.
+//! Images written byte by byte from the specification, and the rules over them.
 //!
 //! Offsets here are literal numbers from the specification's page, never the constants under test.
 

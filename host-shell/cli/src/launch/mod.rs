@@ -1,4 +1,4 @@
-//! `tenon launch`: runs a callable on arrays from files, in kernel mode, on a stream of its own making.
+//! `tenon launch`: runs a callable on arrays from files, in kernel mode.
 //!
 //! [`plan`] decides what the operands are, before any device is touched; this module moves them and launches.
 

@@ -1,4 +1,4 @@
-//! What the operands of a launch are, decided from the signature and the command line.
+//! What the operands of a launch are, from signature and command line.
 //!
 
 use tenon_core::callable::{CallableImage, Direction};

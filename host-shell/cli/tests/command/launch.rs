@@ -1,4 +1,4 @@
-//! `tenon launch` and `tenon doctor` as far as no device is needed: what is refused before anything is touched.
+//! `tenon launch` and `tenon doctor` as far as no device is needed.
 //!
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `tenon pack`: images from descriptions, and refusals that name file, field and what was expected.
+//! `tenon pack`: images from descriptions, and refusals that say what is wrong.
 //!
 
 use std::fs;

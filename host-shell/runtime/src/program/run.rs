@@ -1,4 +1,4 @@
-//! Callables and runs of program mode: each is enqueued on streams of the context's own and waited for.
+//! Callables and runs of program mode: enqueued on own streams and waited for.
 //!
 
 use tenon_core::arena::{ArenaPlan, Growth};

@@ -1,4 +1,4 @@
-//! What a context keeps on the device: its area, the records in it, and the images they name.
+//! What a context keeps on the device: area, records, and the images they name.
 //!
 //! Both modes keep the same things in the same way; they differ in the stream that carries the writes.
 //!

@@ -1,4 +1,4 @@
-//! Close: nothing is freed before the device has let go, and a retry does only what is left.
+//! Close: nothing is freed before the device lets go; a retry does what is left.
 //!
 
 use host_runtime::error::ContextError;

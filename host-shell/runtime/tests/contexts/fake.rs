@@ -1,4 +1,4 @@
-//! A platform in memory: streams that run when a test says so, and calls that fail when a test says so.
+//! A platform in memory: streams run and calls fail when a test says so.
 //!
 //! It keeps a journal of every call and a list of everything that lives, so a test can say what was called, in which order, and
 //! that nothing is left. Streams run a task as soon as it can, or, while [`Fake::hold`] is on, only in [`Fake::step`]: then every

@@ -1,4 +1,4 @@
-//! Prepare and release: uploads, records in stream order, and what a failure leaves.
+//! Prepare and release: uploads, records in stream order, what a failure leaves.
 //!
 
 use host_runtime::error::ContextError;

@@ -1,4 +1,4 @@
-//! The threads that do the work of streams: AICPU threads, the copy engine, and the queues to and from the scheduler.
+//! The threads that do the work of streams, and their queues.
 //!
 
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! Work that streams and replays do alike: begun once, then looked at until it has ended.
+//! Work that streams and replays do alike: begun once, watched until it ends.
 //!
 
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! The two memory files, mapped: what the device can reach, and the only place where offsets and addresses become pointers.
+//! The two memory files, mapped: where offsets and addresses become pointers.
 //!
 //! Every span is checked here against the file that it lies in. Both files are written by other processes while this one reads
 //! them, so no reference is made into them except to atomics; everything else goes through raw pointers and copies.

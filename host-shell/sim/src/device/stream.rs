@@ -1,4 +1,4 @@
-//! One stream: takes tasks from its ring in order, each when the one before has ended.
+//! One stream: takes tasks from its ring in order, one after the other.
 //!
 //! A failure goes two ways, each once. The stream's own word keeps the first one until the host takes it at a synchronise. And
 //! the next event that is recorded carries it to the streams that wait for that event, where it counts as theirs: so what a

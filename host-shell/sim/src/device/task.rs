@@ -1,4 +1,4 @@
-//! Tasks as the host writes them, checked: nothing is done for a task that names memory or objects that are not there.
+//! Tasks as the host writes them, checked before anything is done.
 //!
 //! A header is copied out of the shared file and judged on the copy. What comes out holds pointers to spans that exist.
 

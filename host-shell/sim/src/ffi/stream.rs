@@ -1,4 +1,4 @@
-//! Streams of the C interface. A null stream is the default stream of the current device.
+//! Streams of the C interface; null is the default stream.
 //!
 
 use core::ffi::{c_int, c_void};

@@ -1,4 +1,4 @@
-//! The numbers that the vendor library answers with, and the sentence behind the last one.
+//! The numbers that the vendor library answers with, and the last sentence.
 //!
 //! Numbers and names are those of ACL, so that a program written against one reads the other's answers. A failure is a [`Code`];
 //! its sentence goes straight into the thread's own buffer ([`recent_message`]), which takes no memory and no lock.

@@ -1,4 +1,4 @@
-//! Every call of the vendor library by name: how often it was called, and which call is to fail.
+//! Every call of the vendor library: how often it came, and which is to fail.
 //!
 //! A fault is decided before the call has any effect, so a failed call can be told from one that half happened.
 

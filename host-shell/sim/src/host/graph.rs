@@ -1,4 +1,4 @@
-//! Graphs: captured tasks laid out in the store, where the device replays them without the host.
+//! Graphs: captured tasks in the store, where the device replays them alone.
 //!
 
 use core::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Which memory is whose: device memory, callable memory, pinned host memory and the store.
+//! Which memory is whose: device, callable and pinned memory, and the store.
 //!
 //! Only ranges are kept here, never bytes. A device address is checked against the allocation that it lies in, as it was asked
 //! for: one byte more is refused even where rounding left room.

@@ -1,4 +1,4 @@
-//! What the environment says about the simulated devices, read and checked when a device starts.
+//! What the environment says about the simulated devices, read and checked.
 //!
 //! | variable | meaning | default |
 //! | --- | --- | --- |

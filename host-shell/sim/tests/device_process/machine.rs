@@ -1,4 +1,4 @@
-//! A host in miniature: drives the device process through the shared files, without the vendor library.
+//! A host in miniature: drives the device process through the shared files.
 //!
 
 use std::ffi::CStr;

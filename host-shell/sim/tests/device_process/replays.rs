@@ -1,4 +1,4 @@
-//! Graphs: lanes side by side, replays again and again and at the same time, failures.
+//! Graphs: lanes side by side, replays again and at the same time, failures.
 //!
 
 use std::sync::atomic::Ordering::SeqCst;

@@ -1,4 +1,4 @@
-//! Tasks in order, events and failures across streams, and tasks that no host should write.
+//! Tasks in order, failures across streams, tasks that no host should write.
 //!
 
 use tenon_sim::shm::{self, TaskHeader, kind, place};

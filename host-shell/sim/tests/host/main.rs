@@ -1,4 +1,4 @@
-//! The vendor library against its device process, through the functions of its C interface.
+//! The vendor library against its device process, through its C interface.
 //!
 
 mod memory;

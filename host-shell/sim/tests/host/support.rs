@@ -1,4 +1,4 @@
-//! What the tests of the vendor library share: one device for a test program, and calls that say what they answered.
+//! What the tests of the vendor library share: one device, checked calls.
 //!
 
 use core::ffi::{CStr, c_void};

@@ -1,4 +1,4 @@
-//! A capture as it grows: lanes of tasks, and which task is known to come after which.
+//! A capture as it grows: lanes of tasks, and which comes after which.
 //!
 //! Every stream of a capture is a lane. A lane keeps, for each other lane, how many of that lane's tasks come before whatever it
 //! does next; an event carries what its lane knew at the record, and a wait takes it over. When the capture ends, the origin

@@ -1,4 +1,4 @@
-//! Stream capture: what is put on a captured stream becomes a graph instead of running.
+//! Stream capture: what is put on a stream becomes a graph instead of running.
 //!
 //! [`rules`] decides, [`lane`] collects, and this module keeps the captures of a device and acts. A stream remembers which
 //! capture it belongs to by the capture's name, an event likewise; a name whose capture has ended means nothing, so ending a
