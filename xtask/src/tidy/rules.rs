@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use super::source::words;
+use super::source::{blank, words};
 use super::{Exceptions, File, Problem, TOO_LONG};
-use crate::workspace::Workspace;
+use crate::workspace::{Result, Workspace};
 
 /// Line 1 says what the file is, in at most 80 characters; line 2 is bare.
 pub(crate) fn check_tagline(file: &File, _: &Exceptions) -> Vec<Problem> {
@@ -23,7 +23,7 @@ pub(crate) fn check_tagline(file: &File, _: &Exceptions) -> Vec<Problem> {
 
 /// `unsafe` stands only in files that are listed for it.
 pub(crate) fn check_unsafe_is_listed(file: &File, exceptions: &Exceptions) -> Vec<Problem> {
-    if exceptions.unsafe_code.contains_key(&file.path) {
+    if exceptions.has_unsafe(&file.path) {
         return Vec::new();
     }
     uses_of_unsafe(file)
@@ -100,18 +100,21 @@ pub(crate) fn check_paths_and_hosts(file: &File, _: &Exceptions) -> Vec<Problem>
 }
 
 /// An exception whose file is gone, or no longer needs it, goes too.
-pub(crate) fn check_exceptions_are_used(workspace: &Workspace, exceptions: &Exceptions) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    for (path, reason) in exceptions.unsafe_code.iter().chain(&exceptions.long) {
-        let text = fs::read_to_string(workspace.root.join(path)).unwrap_or_default();
-        if text.is_empty() || reason.is_empty() {
-            problems.push(format!("xtask/tidy.toml: {path}: expected a file that exists and a reason"));
-        } else if exceptions.unsafe_code.contains_key(path) && words(&super::source::blank(&text), "unsafe").is_empty()
-        {
-            problems.push(format!("xtask/tidy.toml: {path}: listed for `unsafe` and has none"));
-        }
+pub(crate) fn check_exceptions_are_used(workspace: &Workspace, exceptions: &Exceptions) -> Result<Vec<Problem>> {
+    let mut with_unsafe = Vec::new();
+    for path in workspace.files(&[".rs"])? {
+        let is_there = !words(&blank(&fs::read_to_string(&path)?), "unsafe").is_empty();
+        with_unsafe.extend(is_there.then(|| workspace.relative(&path).to_string_lossy().into_owned()));
     }
-    problems
+    let is_used = |listed: &str| {
+        with_unsafe.iter().any(|path| path == listed || listed.ends_with('/') && path.starts_with(listed))
+    };
+    let unused =
+        exceptions.unsafe_code.keys().filter(|listed| !is_used(listed)).map(|path| (path, "a file with `unsafe`"));
+    let gone = exceptions.long.keys().filter(|path| !workspace.root.join(path).is_file()).map(|path| (path, "a file"));
+    let all = exceptions.unsafe_code.iter().chain(&exceptions.long);
+    let bare = all.filter(|(_, reason)| reason.is_empty()).map(|(path, _)| (path, "a reason"));
+    Ok(unused.chain(gone).chain(bare).map(|(path, what)| format!("xtask/tidy.toml: {path}: expected {what}")).collect())
 }
 
 /// Each package takes the workspace's lints.
@@ -183,7 +186,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::tidy::source::blank;
 
     fn file(text: &str) -> File {
         File { path: "a.rs".into(), text: text.into(), code: blank(text) }
