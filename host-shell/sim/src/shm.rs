@@ -6,6 +6,7 @@
 //!
 //! A task is a [`TaskHeader`] followed by its arguments, padded to 64 bytes. It looks the same in a stream's ring and in a graph.
 
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use static_assertions::const_assert_eq;
@@ -14,7 +15,7 @@ use tenon_core::area::MAX_AREAS;
 /// `tenonsim` in ASCII.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"tenonsim");
 /// Changes whenever a structure of this file changes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Where device memory begins in every process, unless the environment says otherwise.
 /// Free in every run measured, with and without sanitizers.
@@ -233,15 +234,19 @@ pub struct Control {
     /// Process id of the device process, in its own namespace.
     pub device_pid: AtomicU32,
 
+    // What one side writes often and the other reads often has a cache line to itself.
+    pad0: [u32; 14],
     /// Futex: the device sleeps on it. Whoever gives it work adds 1, and wakes when `device_sleeps` was 1 and it was who set it 0.
     pub device_bell: AtomicU32,
     /// 1 while the device is about to sleep or sleeps.
     pub device_sleeps: AtomicU32,
+    pad1: [u32; 14],
     /// Futex: host threads sleep on it. The device adds 1 after progress and wakes all when `host_waiters` is not 0.
     pub host_bell: AtomicU32,
     /// Host threads that sleep.
     pub host_waiters: AtomicU32,
 
+    pad2: [u32; 14],
     /// A bit for each stream that has new tasks: the host sets, the device takes.
     pub active: [AtomicU64; MAX_STREAMS / 64],
     /// Areas in use; entries below are complete.
@@ -286,4 +291,7 @@ pub struct GraphHeader {
 
 const_assert_eq!(size_of::<TaskHeader>(), 64);
 const_assert_eq!(size_of::<StreamControl>(), 128);
+const_assert_eq!(offset_of!(Control, device_bell) % 64, 0);
+const_assert_eq!(offset_of!(Control, host_bell) % 64, 0);
+const_assert_eq!(offset_of!(Control, active) % 64, 0);
 static_assertions::const_assert!(size_of::<Control>() as u64 <= RINGS_OFFSET);
