@@ -1,5 +1,6 @@
 //! What the tests that cross boundaries share.
 //!
 
+#[cfg(feature = "reference")]
 pub mod packet;
 pub mod reference;

@@ -96,7 +96,7 @@ fn lanes() -> Vec<Lane> {
         Lane::new("bench", 240, "the benches work, and the ratios that hold on any machine hold", |workspace| {
             bench::run(workspace, true)
         })
-        .needing(&[Need::Cxx]),
+        .needing(&[Need::Cxx, Need::Valgrind]),
         Lane::new("fuzz", 90, "the fuzz targets still compile", check_fuzz).needing(&[Need::Cxx]),
         Lane::new("fuzz/run", 300, "a bounded search from the corpus", run_fuzz)
             .needing(&[Need::CargoFuzz, Need::Timeout])

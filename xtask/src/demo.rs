@@ -15,7 +15,8 @@ const FLAGS: &[&str] = &["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]
 pub(crate) fn run(workspace: &Workspace) -> Result {
     stage::build(workspace, &[], false)?;
     let shell = &workspace.shell;
-    run_command(cmd!(shell, "cargo run --quiet --release --package tenon-tests --bin tenon-demo-data -- build/demo"))?;
+    let data = ["--package", "tenon-tests", "--no-default-features", "--bin", "tenon-demo-data"];
+    run_command(cmd!(shell, "cargo run --quiet --release {data...} -- build/demo"))?;
     let flags =
         ["-I", "build/include", "-L", "build/lib", "-Wl,-rpath,$ORIGIN/../lib", "-lhost_runtime", "-ltenon_sim"];
     compile(workspace, "build/bin/tenon-demo", &flags)?;

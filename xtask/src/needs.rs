@@ -20,6 +20,8 @@ pub(crate) enum Need {
     Timeout,
     /// `pkg-config`, to use the libraries as a stranger would.
     PkgConfig,
+    /// `valgrind`, to count instructions.
+    Valgrind,
     /// cargo-fuzz, only for the full run.
     CargoFuzz,
     /// cargo-deny, only for the full run.
@@ -48,6 +50,7 @@ impl Need {
         Self::Git,
         Self::Timeout,
         Self::PkgConfig,
+        Self::Valgrind,
         Self::CargoFuzz,
         Self::CargoDeny,
         Self::Seccomp,
@@ -62,6 +65,7 @@ impl Need {
             Self::Git => "git",
             Self::Timeout => "timeout",
             Self::PkgConfig => "pkg-config",
+            Self::Valgrind => "valgrind",
             Self::CargoFuzz => "cargo-fuzz",
             Self::CargoDeny => "cargo-deny",
             Self::Seccomp => "seccomp",
@@ -77,6 +81,7 @@ impl Need {
             Self::Git => tool(shell, &["git", "--version"], "apt-get install git"),
             Self::Timeout => tool(shell, &["timeout", "--version"], "apt-get install coreutils"),
             Self::PkgConfig => tool(shell, &["pkg-config", "--version"], "apt-get install pkg-config"),
+            Self::Valgrind => tool(shell, &["valgrind", "--version"], "apt-get install valgrind"),
             Self::CargoFuzz => tool(shell, &["cargo", "fuzz", "--version"], "cargo install cargo-fuzz"),
             Self::CargoDeny => tool(shell, &["cargo", "deny", "--version"], "cargo install --locked cargo-deny"),
             Self::Seccomp => seccomp(shell),

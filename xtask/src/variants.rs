@@ -210,7 +210,7 @@ pub(crate) const VARIANTS: &[Variant] = &[
     ),
     host(
         "tenon-tests",
-        &[],
+        &["reference"],
         Dev,
         &[Clippy, Test],
         &[Need::Cc, Need::Cxx, Need::Seccomp, Need::Timeout],
