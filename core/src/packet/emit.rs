@@ -2,7 +2,6 @@
 //!
 
 use core::fmt;
-use core::mem::offset_of;
 
 use zerocopy::IntoBytes;
 
@@ -72,14 +71,13 @@ impl Draft<'_> {
         let (tensors, scalars) = payload.split_at_mut_checked(size_of_val(self.tensors)).ok_or(too_small)?;
 
         prefix.copy_from_slice(self.prefix(payload_bytes(expected)).as_bytes());
-        tensors.copy_from_slice(self.tensors.as_bytes());
-        for tensor in tensors.as_chunks_mut::<{ size_of::<Tensor>() }>().0 {
-            // The caller's pad is slack and may hold anything; on the wire it is zero.
-            if let Some(pad) = tensor.get_mut(offset_of!(Tensor, pad)..) {
-                pad.fill(0);
-            }
+        // Pieces of a fixed size are copied without a call. The caller's pad is slack and may hold anything; on the wire it is zero.
+        for (to, from) in tensors.as_chunks_mut::<{ size_of::<Tensor>() }>().0.iter_mut().zip(self.tensors) {
+            *to = zerocopy::transmute!(Tensor { pad: [0; 9], ..*from });
         }
-        scalars.copy_from_slice(self.scalars.as_bytes());
+        for (to, from) in scalars.as_chunks_mut::<8>().0.iter_mut().zip(self.scalars) {
+            *to = from.to_le_bytes();
+        }
         Ok(packet)
     }
 

@@ -198,6 +198,7 @@ impl<P: KernelPlatform> KernelContext<P> {
 }
 
 /// The phase after `event`, and what there is to work with.
+#[inline]
 fn allowed(phase: Phase, live: &mut Option<Live>, event: Event) -> Result<(Phase, &mut Live), ContextError> {
     let after = phase::next(phase, event)?;
     // Every phase that allows an event that asks for it came from a successful init.

@@ -10,7 +10,7 @@ use tenon_core::vocabulary::MemoryKind;
 use crate::fake::Stream::{Caller, OtherCaller};
 use crate::fake::{Balance, Call, Fake, FakePlatform};
 use crate::image::{Image, arguments, image};
-use crate::setup::{Kernel, caller, generation, live, other_caller, prepare, slot};
+use crate::setup::{Kernel, bytes, caller, generation, live, other_caller, prepare, slot};
 
 /// Calls of a prepare that uploads an image with two children.
 const UPLOAD: [Call; 13] = [
@@ -59,7 +59,7 @@ fn a_prepare_uploads_first_and_writes_the_record_last() {
     let fake = platform.fake();
     assert_eq!(fake.journal, UPLOAD);
     let [address] = fake.addresses(MemoryKind::Callable)[..] else { panic!("one upload") };
-    let bytes = image(b"code").bytes().len() as u64;
+    let bytes = bytes(&image(b"code")).len() as u64;
     assert_eq!(record(&fake, 3), [1, address, bytes, 3]);
     assert_eq!(slot_generation(&context, 3), Some(1));
 }
@@ -71,7 +71,7 @@ fn children_in_the_upload_know_where_their_code_is_and_nothing_else_changes() {
     prepare(&context, 0, &image).unwrap();
     let fake = platform.fake();
     let address = fake.addresses(MemoryKind::Callable)[0];
-    let mut expected = image.bytes();
+    let mut expected = bytes(&image);
     for index in 0..2 {
         let offset = u32::from_le_bytes(expected[5196 + 4 * index..5200 + 4 * index].try_into().unwrap());
         let child = 9376 + offset as usize;
@@ -99,8 +99,8 @@ fn identical_bytes_are_one_upload() {
 fn two_images_with_one_hash_are_two_uploads() {
     // Eight bytes of code each, found by search, that lead to the same 64-bit FNV-1a behind this image's header.
     let (one, other) = (image(&COLLIDING[0]), image(&COLLIDING[1]));
-    assert_ne!(one.bytes(), other.bytes());
-    assert_eq!(fnv1a_64(&one.bytes()), fnv1a_64(&other.bytes()));
+    assert_ne!(bytes(&one), bytes(&other));
+    assert_eq!(fnv1a_64(&bytes(&one)), fnv1a_64(&bytes(&other)));
     let (platform, context) = live();
     prepare(&context, 0, &one).unwrap();
     prepare(&context, 1, &other).unwrap();
@@ -154,7 +154,7 @@ fn a_packet_of_the_old_tenant_meets_the_new_generation() {
 #[test]
 fn an_image_that_breaks_a_rule_is_refused_with_nothing_touched() {
     let (platform, context) = occupied();
-    let mut bytes = image(b"second").bytes();
+    let mut bytes = bytes(&image(b"second"));
     bytes[1024] = 0xFF; // sig_count
     let refused = prepare(&context, 0, &Image::of(&bytes)).unwrap_err();
     assert!(matches!(refused, ContextError::Image(_)), "{refused}");

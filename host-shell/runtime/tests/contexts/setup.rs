@@ -60,6 +60,11 @@ pub(crate) fn prepare(context: &Kernel, id: i32, image: &Image) -> Result<Genera
     image.with(|bytes| context.prepare(slot(id), bytes, caller()))
 }
 
+/// The bytes of an image as they were given.
+pub(crate) fn bytes(image: &Image) -> Vec<u8> {
+    image.with(<[u8]>::to_vec)
+}
+
 pub(crate) fn generation(number: u64) -> Generation {
     Generation::from_bits(number).unwrap()
 }

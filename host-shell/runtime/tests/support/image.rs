@@ -22,13 +22,6 @@ impl Image {
         Self { words: words.collect(), len_bytes: bytes.len() }
     }
 
-    /// The bytes as they were given.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        bytes.truncate(self.len_bytes);
-        bytes
-    }
-
     /// Calls `act` with the image where it lies aligned.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&[u8]) -> R) -> R {
         // A byte view of the words, cut where the image ends.
