@@ -7,8 +7,10 @@ use core::ffi::c_void;
 
 use tenon_core::area::{AreaWords, RECORD_GENERATION};
 use tenon_core::device::AreaInfo;
-use tenon_core::dispatch::{Begun, Located, Payload, Refusal, locate};
+use tenon_core::dispatch::{Begun, Located, Payload, Refusal, Unlocated, locate};
+use tenon_core::generation::SlotIndex;
 use tenon_core::packet::{self, Invocation};
+use tenon_core::record::RecordFault;
 use tenon_core::status::DispatchAnswer;
 use tenon_core::wire::{DispatchPrefix, Mode, PREFIX_BYTES};
 
@@ -46,19 +48,13 @@ impl Shell {
         // SAFETY: conditions 1 and 2.
         let Some(invocation) = (unsafe { self.read(args, mode) }) else { return DispatchAnswer::InvalidArgs };
         let Some(area) = self.platform.find_area(invocation.residency_address()) else {
-            let line = Line::new("refused: no context area has a record at ").address(invocation.residency_address());
-            return self.refuse_unlocated(line);
+            return self.refuse_unlocated(Unlocated::NoArea { found: invocation.residency_address() });
         };
         // SAFETY: condition 3.
         let words = unsafe { DeviceArea::new(area.base) };
         let located = match locate(invocation, &area, &words) {
             Ok(located) => located,
-            Err(unlocated) => {
-                let line = Line::new("refused: not a record of its slot in a context that exists: ")
-                    .address(invocation.residency_address());
-                let _ = unlocated;
-                return self.refuse_unlocated(line);
-            }
+            Err(unlocated) => return self.refuse_unlocated(unlocated),
         };
         // SAFETY: conditions 1 and 2; `read` has accepted a packet whose payload is as long as its counts say.
         let arguments = unsafe { Arguments::after_prefix(args.cast(), &invocation) };
@@ -85,13 +81,13 @@ impl Shell {
     unsafe fn read(&self, args: *const c_void, mode: Mode) -> Option<Invocation> {
         let prefix = args.cast::<DispatchPrefix>();
         if prefix.is_null() || !prefix.is_aligned() {
-            self.refuse_unlocated(Line::new("refused: no packet at ").address(args.expose_provenance() as u64));
+            self.refuse_packet(Line::new("refused: no packet at ").address(args.expose_provenance() as u64));
             return None;
         }
         // SAFETY: readable for 8 bytes, by condition 1, and aligned, as was just asked.
         let packet_bytes = unsafe { prefix.cast::<u64>().read() };
         if packet_bytes < PREFIX_BYTES as u64 {
-            self.refuse_unlocated(Line::new("refused: packet_bytes is ").number(packet_bytes));
+            self.refuse_packet(Line::new("refused: packet_bytes is ").number(packet_bytes));
             return None;
         }
         // SAFETY: as above, and readable for the 56 bytes that the packet says are there at least.
@@ -99,7 +95,7 @@ impl Shell {
         match packet::check(&prefix, mode) {
             Ok(invocation) => Some(invocation),
             Err(error) => {
-                self.refuse_unlocated(Line::new("refused: the envelope breaks the rule of ").text(error.field()));
+                self.refuse_packet(Line::new("refused: the envelope breaks the rule of ").text(error.field()));
                 None
             }
         }
@@ -148,8 +144,7 @@ impl Shell {
         arguments: Arguments,
     ) -> Result<DispatchAnswer, Refusal> {
         let invocation = *begun.invocation();
-        let generation_of =
-            |slot: tenon_core::generation::SlotIndex| words.load_u64(slot.record_offset() + RECORD_GENERATION);
+        let generation_of = |slot: SlotIndex| words.load_u64(slot.record_offset() + RECORD_GENERATION);
         // SAFETY: `begun` holds the busy word; it is given back by `end` below, after the last use of the code.
         let code = unsafe { self.code.prepare(&self.platform, area, invocation.callable(), callable, generation_of) };
         let code = match code {
@@ -167,11 +162,28 @@ impl Shell {
         Ok(executing.end(answer))
     }
 
+    /// Says why bytes are no packet.
+    #[cold]
+    fn refuse_packet(&self, line: Line) {
+        line.send(Level::Warning, &self.platform);
+    }
+
     /// Answers for a packet that belongs to no context.
     #[cold]
-    fn refuse_unlocated(&self, line: Line) -> DispatchAnswer {
+    fn refuse_unlocated(&self, unlocated: Unlocated) -> DispatchAnswer {
+        let line = Line::new("refused: ");
+        let line = match unlocated {
+            Unlocated::NoArea { found } => line.text("no context area at ").address(found),
+            Unlocated::NotTheRecord { found, base } => {
+                line.address(found).text(" is not the slot's record in the area at ").address(base)
+            }
+            Unlocated::ContextGeneration { found, expected } => {
+                line.text("context generation ").number(found).text(", registered was ").number(expected)
+            }
+            _ => line.text("no context"),
+        };
         line.send(Level::Warning, &self.platform);
-        DispatchAnswer::InvalidArgs
+        unlocated.answer()
     }
 
     /// Answers for a launch that core has refused: the verdict is posted, somebody has to look at it.
@@ -187,6 +199,7 @@ impl Shell {
             .text(" generation ")
             .number(id.generation.to_bits());
         let line = match refusal {
+            Refusal::NotResident(fault) => line.text(", ").text(describe(fault)),
             Refusal::Stale { current, .. } => line.text(", the slot has ").number(current.to_bits()),
             Refusal::InvalidBinding { expected: (tensors, scalars), .. } => {
                 line.text(", it takes ").number(tensors).text(" tensors and ").number(scalars).text(" scalars")
@@ -196,6 +209,20 @@ impl Shell {
         };
         line.send(Level::Warning, &self.platform);
         answer
+    }
+}
+
+/// What is wrong with a slot's record, in a few words.
+const fn describe(fault: RecordFault) -> &'static str {
+    match fault {
+        RecordFault::Vacant => "the slot is empty",
+        RecordFault::Changed { .. } => "the slot changed hands meanwhile",
+        RecordFault::CallableId { .. } => "the record is another slot's",
+        RecordFault::Address { .. } => "the record's address is 0 or not 16-aligned",
+        RecordFault::Bytes { .. } => "the record's image is shorter than a header",
+        RecordFault::Memory { .. } => "the record's image is not in callable memory",
+        RecordFault::Reserved { .. } => "the record's reserved field is not 0",
+        _ => "the record breaks a rule",
     }
 }
 

@@ -266,3 +266,30 @@ fn a_header_that_breaks_a_rule_is_invalid_binding() {
     }
     assert_eq!(faulty.entered(), 0);
 }
+
+#[test]
+fn a_refusal_says_why_in_one_line() {
+    let device = Device::new(Workers::Inline);
+    let context = Context::new(&device, 1);
+    let faulty = Faulty::new();
+    let id = context.install(SLOT, 2, &Operator::FAULTY.image());
+    faulty.launch(&context, CallableId { generation: Generation::FIRST, ..id }, Behaviour::Succeed, 0);
+    faulty.launch(&context, id, Behaviour::BadTensor, 7);
+    context.launch(id, &[], &[]);
+    context.retire(SLOT);
+    faulty.launch(&context, id, Behaviour::Succeed, 0);
+    device.receive(0, Mode::Kernel);
+    let invalid_binding = InvalidBinding.code();
+    assert_eq!(
+        device.lines(),
+        [
+            "refused, Stale: slot 9 generation 1, the slot has 2",
+            "loaded slot 9 generation 2",
+            "child 0 is not started: tensor 0 is argument 7, which does not exist",
+            &format!("the orchestration answered {invalid_binding}"),
+            "refused, InvalidBinding: slot 9 generation 2, it takes 2 tensors and 2 scalars",
+            "refused, NotResident: slot 9 generation 2, the slot is empty",
+            "refused: no packet at 0x0",
+        ]
+    );
+}
