@@ -1,4 +1,4 @@
-//! Mutated packets at the device entry: what is accepted is what was named, and everything else is refused as the host would.
+//! Mutated packets at the device entry: run as named, or refused as on the host.
 //!
 
 mod common;

@@ -1,4 +1,4 @@
-//! Any bytes as a packet: what is accepted is what the bytes say, and nothing behind them is read.
+//! Any bytes as a packet: what is accepted is what the bytes say.
 //!
 #![no_main]
 

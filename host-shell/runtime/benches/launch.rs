@@ -1,4 +1,4 @@
-//! Host cost of a launch: with a platform that only records, against a plain loop over ten virtual calls of that platform.
+//! Host cost of a launch against a plain loop over ten virtual calls.
 //!
 //! `--json FILE` writes the figures, `--quick` does few rounds. The context calls its platform through a table of functions here, as
 //! the shared library does. Rounds alternate, so that a slow moment of the machine meets both.

@@ -62,6 +62,7 @@ const RUST_RULES: &[Rule] = &[
     rules::check_unsafe_is_listed,
     rules::check_unsafe_is_argued,
     rules::check_lint_exceptions,
+    rules::check_no_test_is_ignored,
     rules::check_length,
 ];
 

@@ -1,4 +1,4 @@
-//! A platform that only writes down what it is asked: what a launch costs on the host is what is left.
+//! A platform that only records: what is left is what a launch costs the host.
 //!
 //! It allocates nothing, asks the system for nothing and never fails. Device memory is numbers that nobody looks behind.
 

@@ -1,4 +1,4 @@
-//! Device processes: how they start, whom they serve, and that they leave nothing behind.
+//! Device processes: how they start, whom they serve, what they leave (nothing).
 //!
 //! What needs a process of its own is a *scene*: an ignored test that another test runs in a child of this program, with an
 //! environment of its own.
