@@ -17,6 +17,7 @@ use super::error::{Code, Result, fail};
 use super::handle::{self, Handle, Kind};
 use super::session::Session;
 use super::stream::{StreamGuard, refuse};
+use super::ticket::{DEAD, LAST_TICKET, Mark, Slots, is_reached};
 use super::wait::{self, Deadline};
 use crate::shm::{MAX_EVENTS, TaskHeader, kind};
 
@@ -24,34 +25,6 @@ use crate::shm::{MAX_EVENTS, TaskHeader, kind};
 pub const SYNC: u32 = 1;
 /// Every flag that an event can have; what the others are for does not exist here.
 const KNOWN_FLAGS: u32 = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x40;
-
-/// Where an event's last record is to be found: slot 12 bits, stream 8 bits, ticket 44 bits (0: never recorded).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
-    slot: usize,
-    stream: usize,
-    ticket: u64,
-}
-
-/// The last ticket of a slot.
-const LAST_TICKET: u64 = (1 << 44) - 1;
-/// The mark of an event that does not exist. No other has it: the last ticket of a slot is never handed out.
-const DEAD: u64 = u64::MAX;
-
-impl Mark {
-    const NONE: Self = Self { slot: 0, stream: 0, ticket: 0 };
-
-    const fn pack(self) -> u64 {
-        (self.slot as u64) << 52 | (self.stream as u64) << 44 | self.ticket
-    }
-
-    const fn unpack(bits: u64) -> Option<Self> {
-        if bits == DEAD {
-            return None;
-        }
-        Some(Self { slot: (bits >> 52) as usize, stream: (bits >> 44) as usize & 0xff, ticket: bits & LAST_TICKET })
-    }
-}
 
 /// One place for an event.
 #[derive(Debug)]
@@ -66,16 +39,6 @@ struct Event {
     captured: Mutex<Option<(CaptureId, u32)>>,
     /// `captured` may be set; to look at without the lock.
     has_captured: AtomicBool,
-}
-
-/// The slots of a device.
-#[derive(Debug)]
-struct Slots {
-    free: Vec<usize>,
-    /// Slots that no event has any more, with a ticket that is still to be reached.
-    leaving: Vec<(usize, u64)>,
-    /// The last ticket handed out of each slot, for those in the two lists.
-    tickets: Vec<u64>,
 }
 
 /// The events of one device.
@@ -95,7 +58,7 @@ impl Default for Events {
             captured: Mutex::new(None),
             has_captured: AtomicBool::new(false),
         };
-        Self { places: (0..MAX_EVENTS).map(place).collect(), slots: Mutex::new(Slots::new()) }
+        Self { places: (0..MAX_EVENTS).map(place).collect(), slots: Mutex::new(Slots::default()) }
     }
 }
 
@@ -107,7 +70,7 @@ impl Events {
             event.mark.store(DEAD, Ordering::Release);
             event.set_captured(None);
         }
-        *lock(&self.slots) = Slots::new();
+        *lock(&self.slots) = Slots::default();
     }
 
     fn find(&self, device: u32, handle: *mut c_void) -> Result<&Event> {
@@ -153,45 +116,6 @@ impl Events {
                 }
             }
         }
-    }
-}
-
-fn is_reached(session: &Session, slot: usize, ticket: u64) -> bool {
-    session.control().events[slot].reached.load(Ordering::Acquire) >= ticket
-}
-
-impl Slots {
-    fn new() -> Self {
-        Self { free: (0..MAX_EVENTS).rev().collect(), leaving: Vec::new(), tickets: vec![0; MAX_EVENTS] }
-    }
-
-    /// A slot, and its next ticket.
-    fn take(&mut self, session: &Session) -> Result<(usize, u64)> {
-        if self.free.is_empty() {
-            let (reached, leaving): (Vec<_>, Vec<_>) =
-                self.leaving.drain(..).partition(|&(slot, ticket)| is_reached(session, slot, ticket));
-            self.leaving = leaving;
-            self.free.extend(reached.into_iter().map(|(slot, _)| slot));
-        }
-        match self.free.pop() {
-            Some(slot) => Ok((slot, self.tickets[slot] + 1)),
-            None => Err(fail!(NO_EVENTS, "all {MAX_EVENTS} event slots have records that are still to come")),
-        }
-    }
-
-    /// Takes back a slot whose last ticket was `ticket`.
-    fn give(&mut self, slot: usize, ticket: u64) {
-        self.tickets[slot] = ticket;
-        // A slot that is near its last ticket is retired.
-        if ticket + 1 < LAST_TICKET {
-            self.leaving.push((slot, ticket));
-        }
-    }
-
-    /// Takes back a slot of which `ticket` was taken and never recorded.
-    fn give_unused(&mut self, slot: usize, ticket: u64) {
-        self.tickets[slot] = ticket;
-        self.free.push(slot);
     }
 }
 
@@ -384,34 +308,4 @@ impl Device {
 
 fn task(kind: u32, slot: usize, ticket: u64) -> TaskHeader {
     TaskHeader { kind, a: slot as u64, b: ticket, ..TaskHeader::default() }
-}
-
-// The packing of a mark has room for every slot and every stream.
-static_assertions::const_assert!(MAX_EVENTS <= 1 << 12);
-static_assertions::const_assert!(crate::shm::MAX_STREAMS <= 1 << 8);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_comes_back_with_every_field_at_its_largest() {
-        for mark in [
-            Mark { slot: 4095, stream: 0, ticket: 0 },
-            Mark { slot: 0, stream: 255, ticket: 0 },
-            Mark { slot: 4095, stream: 255, ticket: LAST_TICKET - 1 },
-        ] {
-            assert_eq!(Mark::unpack(mark.pack()), Some(mark));
-        }
-        assert_eq!(Mark::unpack(DEAD), None);
-    }
-
-    #[test]
-    fn the_last_ticket_of_a_slot_retires_it() {
-        let mut slots = Slots::new();
-        slots.give(3, LAST_TICKET - 1);
-        assert!(slots.leaving.is_empty());
-        slots.give(3, LAST_TICKET - 2);
-        assert_eq!(slots.leaving, [(3, LAST_TICKET - 2)]);
-    }
 }

@@ -5,7 +5,7 @@
 //! | [`device`] | devices of the process, counted use, the thread's current one |
 //! | [`session`], [`process`], [`mapping`] | one life of a device: its process and the memory shared with it |
 //! | [`fork`] | what a forked child may not inherit |
-//! | [`stream`], [`event`], [`wait`] | tasks into rings, order between streams, waiting and waking |
+//! | [`stream`], [`event`], [`ticket`], [`wait`] | tasks into rings, order between streams, waiting and waking |
 //! | [`memory`], [`allocator`], [`copy`] | who owns which range, and moving bytes |
 //! | [`capture`], [`graph`] | recording streams, and replaying them on the device |
 //! | [`binary`] | AICPU images, launches, context areas |
@@ -30,4 +30,5 @@ pub mod process;
 pub mod session;
 pub mod settings;
 pub mod stream;
+pub mod ticket;
 pub mod wait;

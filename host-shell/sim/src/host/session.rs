@@ -70,6 +70,8 @@ impl Session {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(process) = process {
             fork::note_socket(self.id, -1);
+            // Before the descriptor is closed and its number given to something else, which nobody should ask.
+            self.is_lost.store(true, Ordering::Release);
             self.control().state.store(state::STOPPING, Ordering::Release);
             wait::ring(self.control());
             process.end();
@@ -122,7 +124,7 @@ impl Session {
 
     /// Looks whether the device process still holds its end of the socket. Once lost, a device stays lost.
     pub fn is_lost(&self) -> bool {
-        if self.is_lost.load(Ordering::Relaxed) {
+        if self.is_lost.load(Ordering::Acquire) {
             return true;
         }
         let mut entry = libc::pollfd { fd: self.socket, events: 0, revents: 0 };
@@ -130,7 +132,7 @@ impl Session {
         let count = unsafe { libc::poll(&raw mut entry, 1, 0) };
         let is_lost = count == 1 && entry.revents != 0;
         if is_lost {
-            self.is_lost.store(true, Ordering::Relaxed);
+            self.is_lost.store(true, Ordering::Release);
         }
         is_lost
     }
