@@ -116,7 +116,9 @@ impl SimTable {
         let name = unsafe { text(name) };
         // SAFETY: as for the name.
         let message = unsafe { text(message) };
-        let detail = if message.is_empty() { message } else { format!(": {message}") };
+        // The message begins with what is said here already.
+        let message = message.strip_prefix(&format!("{code} {name}: ")).unwrap_or(&message);
+        let detail = if message.is_empty() { String::new() } else { format!(": {message}") };
         Err(Failure::Call { call, code, name, detail })
     }
 

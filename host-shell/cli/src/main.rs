@@ -31,3 +31,14 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// A number of things, as a person says it.
+fn count(number: impl Into<u64>, thing: &str) -> String {
+    let number = number.into();
+    let plural = match thing {
+        "child" => "children".to_owned(),
+        "launch" => "launches".to_owned(),
+        _ => format!("{thing}s"),
+    };
+    format!("{number} {}", if number == 1 { thing } else { &plural })
+}

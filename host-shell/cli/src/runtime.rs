@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use tenon_core::status::{DispatchAnswer, RuntimeError};
 use tenon_core::wire::{CallConfig, ContextErrors, StorageTaskArgs};
 
+use crate::count;
 use crate::device::{Stream, text};
 use crate::failure::Failure;
 use crate::library::symbol_table;
@@ -175,7 +176,7 @@ fn describe(errors: &ContextErrors) -> String {
             Ok(Ok(answer)) => answer.name().to_owned(),
             _ => errors.first_refusal.to_string(),
         };
-        text += &format!("; the device refused {} launches, the first with {first}", errors.refusals);
+        text += &format!("; the device refused {}, the first with {first}", count(errors.refusals, "launch"));
     }
     if errors.runtime_error != 0 {
         let (error, vendor) = (errors.runtime_error, errors.runtime_vendor_code);

@@ -15,7 +15,7 @@ use zerocopy::IntoBytes;
 use crate::device::{Buffer, Device, DeviceName, SimTable, Stream};
 use crate::failure::Failure;
 use crate::runtime::{Context, RuntimeTable};
-use crate::{file, library};
+use crate::{count, file, library};
 use array::Array;
 use plan::Plan;
 use scalar::Scalar;
@@ -164,13 +164,13 @@ impl Launch {
         }
         let how = if report.graph { "replayed" } else { "launched" };
         println!(
-            "{how} {} {} times on {} in {:.3} ms: {} tensors, {} scalars",
+            "{how} {} {} on {} in {:.3} ms: {}, {}",
             report.callable.display(),
-            report.executions,
+            count(report.executions, "time"),
             report.device,
             report.seconds * 1e3,
-            report.tensors,
-            report.scalars,
+            count(report.tensors as u64, "tensor"),
+            count(report.scalars as u64, "scalar"),
         );
         for output in &report.outputs {
             let shape: Vec<String> = output.shape.iter().map(u32::to_string).collect();

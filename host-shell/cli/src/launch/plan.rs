@@ -7,6 +7,7 @@ use tenon_core::wire::{AddressSpace, DataType, MAX_SCALARS, MAX_TENSORS, Storage
 use super::array::{Array, Form};
 use super::scalar::Scalar;
 use super::{Buffer, Launch};
+use crate::count;
 use crate::failure::Failure;
 use crate::show::direction_name;
 
@@ -30,24 +31,27 @@ impl Plan {
     /// Reads the inputs and decides the forms of the outputs.
     pub(super) fn new(launch: &Launch, callable: &CallableImage<'_>) -> Result<Self, Failure> {
         let signature: Vec<Direction> = callable.signature().collect();
-        let count = |is_counted: fn(Direction) -> bool| signature.iter().filter(|entry| is_counted(**entry)).count();
-        let plain_outputs = count(|entry| entry == Direction::Out);
+        let number_of =
+            |is_counted: fn(Direction) -> bool| signature.iter().filter(|entry| is_counted(**entry)).count();
+        let plain_outputs = number_of(|entry| entry == Direction::Out);
         let given = [
-            ("--in", launch.inputs.len(), count(|entry| matches!(entry, Direction::In | Direction::Inout))),
-            ("--out", launch.outputs.len(), count(Direction::is_written)),
-            ("--scalar", launch.scalars.len(), count(|entry| entry == Direction::Scalar)),
+            ("--in", launch.inputs.len(), number_of(|entry| matches!(entry, Direction::In | Direction::Inout))),
+            ("--out", launch.outputs.len(), number_of(Direction::is_written)),
+            ("--scalar", launch.scalars.len(), number_of(|entry| entry == Direction::Scalar)),
         ];
         let names: Vec<&str> = signature.iter().copied().map(direction_name).collect();
         let names = names.join(", ");
         for (option, found, expected) in given {
             if found != expected {
-                let what = format!("{option} is given {found} times, expected {expected}: the signature is ({names})");
+                let times = count(found as u64, "time");
+                let what = format!("{option} is given {times}, expected {expected}: the signature is ({names})");
                 return Err(Failure::Usage(what));
             }
         }
         for (option, found) in [("--out-shape", launch.out_shape.len()), ("--out-dtype", launch.out_dtype.len())] {
             if found > plain_outputs {
-                let what = format!("{option} is given {found} times, expected at most {plain_outputs}: ({names})");
+                let times = count(found as u64, "time");
+                let what = format!("{option} is given {times}, expected at most {plain_outputs}: ({names})");
                 return Err(Failure::Usage(what));
             }
         }

@@ -28,7 +28,7 @@ use tenon_core::callable::code::CodeKind;
 use tenon_core::callable::{CallableImage, CallableSpec, ChildSpec, Direction};
 
 use crate::failure::Failure;
-use crate::file;
+use crate::{count, file};
 use description::{Code, Description};
 
 mod description;
@@ -78,12 +78,12 @@ impl Pack {
             println!("{report}");
         } else {
             println!(
-                "{}: {} bytes, {} tensors, {} scalars, {} children, hash {:016x}",
+                "{}: {}, {}, {}, {}, hash {:016x}",
                 self.output.display(),
-                image.len(),
-                parsed.counts().tensors,
-                parsed.counts().scalars,
-                parsed.header().child_count(),
+                count(image.len() as u64, "byte"),
+                count(parsed.counts().tensors, "tensor"),
+                count(parsed.counts().scalars, "scalar"),
+                count(parsed.header().child_count(), "child"),
                 parsed.hash(),
             );
         }

@@ -29,7 +29,7 @@ fn launch(place: &Place, operands: &[&str], environment: &[(&str, &Path)]) -> cr
 fn operands_that_do_not_fit_the_signature_are_refused_by_option() {
     let place = packed();
     let signature = "the signature is (in, in, out, scalar)";
-    launch(&place, &OPERANDS[2..], &[]).is_refused(2, &["--in is given 1 times, expected 2", signature]);
+    launch(&place, &OPERANDS[2..], &[]).is_refused(2, &["--in is given 1 time, expected 2", signature]);
     launch(&place, &OPERANDS[..4], &[]).is_refused(2, &["--out is given 0 times, expected 1"]);
     launch(&place, &OPERANDS[..6], &[]).is_refused(2, &["--scalar is given 0 times, expected 1"]);
     let shapes = [&OPERANDS[..], &["--out-shape", "2", "--out-shape", "2"]].concat();
