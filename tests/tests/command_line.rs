@@ -1,4 +1,4 @@
-//! `tenon launch` on the simulated device: files in, files out, checked against the reference.
+//! `tenon launch` on the simulated device: files in, files out, right results.
 //!
 
 use std::fs::{self, File};
