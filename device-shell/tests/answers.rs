@@ -1,4 +1,4 @@
-//! The answers of the device entry: each rule, and of all broken rules the first.
+//! Answers of the device entry: each rule, and of all broken rules the first.
 //!
 
 mod common;

@@ -1,4 +1,4 @@
-//! The operators compute what their formulas say, through the whole device entry.
+//! Operators compute what their formulas say, through the whole device entry.
 //!
 
 mod common;

@@ -5,7 +5,7 @@ use core::ptr;
 
 /// `len` values of `T` that begin as zero bytes, given back on drop.
 ///
-/// `T` has to be a type for which zero bytes are a value, which needs no drop.
+/// `T` has to be a type for which zero bytes are a value. Values are not dropped: their owner empties them first.
 #[derive(Debug)]
 pub(super) struct Pages<T> {
     start: *mut T,
