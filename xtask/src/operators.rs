@@ -32,10 +32,32 @@ pub(crate) fn build(workspace: &Workspace) -> Result {
         let name = source.file_name().unwrap_or_default();
         let place = workspace.build().join("operators").join(name);
         fs::create_dir_all(&place)?;
-        compile(workspace, &source, &place)?;
-        pack(workspace, &source, &place)?;
+        if !is_current(workspace, &source, &place)? {
+            compile(workspace, &source, &place)?;
+            pack(workspace, &source, &place)?;
+        }
     }
     Ok(())
+}
+
+/// Whether the packed image is newer than everything that it is made from.
+fn is_current(workspace: &Workspace, source: &Path, place: &Path) -> Result<bool> {
+    let Ok(image) = fs::metadata(place.join(place.file_name().unwrap_or_default()).with_extension("callable")) else {
+        return Ok(false);
+    };
+    let mut inputs = vec![workspace.build().join("bin/tenon")];
+    for folder in
+        [source, &workspace.root.join("tests/operators/common"), &workspace.root.join("abi-headers/include/tenon")]
+    {
+        for entry in fs::read_dir(folder)? {
+            inputs.push(entry?.path());
+        }
+    }
+    let made = image.modified()?;
+    inputs
+        .iter()
+        .map(|path| Ok(fs::metadata(path)?.modified()? < made))
+        .try_fold(true, |all, one: Result<bool>| Ok(all && one?))
 }
 
 /// The folders that hold an operator, in a fixed order.

@@ -116,8 +116,13 @@ fn stage_headers(workspace: &Workspace) -> Result {
     Ok(())
 }
 
-/// Copies `from` to `to`, which is either the old file or the new one at any moment.
+/// Copies `from` to `to`, which is either the old file or the new one at any moment. What is the same already stays as it is, so
+/// that its time tells when it changed.
 fn put(from: &Path, to: &Path) -> Result {
+    let contents = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    if fs::read(to).is_ok_and(|old| old == contents) {
+        return Ok(());
+    }
     let folder = to.parent().ok_or("a place needs a folder")?;
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut name = to.file_name().unwrap_or_default().to_owned();
@@ -159,6 +164,9 @@ mod tests {
             put(&from, &to).expect("staged");
             link_beside(&to, "x.so").expect("linked");
             assert_eq!(fs::read_to_string(folder.path().join("lib/x.so")).expect("read"), text);
+            let time = fs::metadata(&to).expect("there").modified().expect("a time");
+            put(&from, &to).expect("staged again");
+            assert_eq!(fs::metadata(&to).expect("there").modified().expect("a time"), time, "nothing changed");
         }
         assert_eq!(fs::read_dir(folder.path().join("lib")).expect("listed").count(), 2, "nothing half-made is left");
     }
