@@ -19,7 +19,12 @@ pub struct OperatorApi {
     pub aicore_count: u32,
     /// Handed back in every call.
     pub context: *mut c_void,
-    /// Starts child `index` over `blocks` blocks; 0 or a dispatch answer.
+    /// Starts child `index` of the image over `blocks` blocks on the AICore workers. `tensors` are indices into the orchestration's
+    /// own tensors; `scalars` go by value. Children run in the order in which they were started; blocks beyond the number of
+    /// workers run in waves.
+    ///
+    /// Answers 0, or a dispatch answer with nothing started: invalid binding for an index that is out of range, no blocks, counts
+    /// that disagree with the child's signature, more than 16 scalars, or an input of the orchestration that the child would write.
     pub start: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -31,11 +36,13 @@ pub struct OperatorApi {
             blocks: u32,
         ) -> i32,
     >,
-    /// Waits for everything started so far; the first failure, or 0.
+    /// Waits for everything started so far; the first failure, or 0. What is still running when the orchestration returns is
+    /// waited for before the launch ends.
     pub wait: Option<unsafe extern "C" fn(context: *mut c_void) -> i32>,
 }
 
-/// An orchestration's entry.
+/// An orchestration's entry: looks at its arguments and starts children. One AICPU thread enters it. Answers 0, or anything else for
+/// failure. Everything that it is given lives until it returns.
 pub type Orchestration = unsafe extern "C" fn(
     api: *const OperatorApi,
     tensors: *const Tensor,
@@ -44,7 +51,7 @@ pub type Orchestration = unsafe extern "C" fn(
     scalar_count: i32,
 ) -> i32;
 
-/// A child's entry, called once per block.
+/// A child's entry, called once for each of `blocks` blocks, blocks in parallel. Answers 0, or anything else for failure.
 pub type Child = unsafe extern "C" fn(
     tensors: *const *const Tensor,
     tensor_count: u32,

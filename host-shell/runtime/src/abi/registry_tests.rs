@@ -1,9 +1,6 @@
 //! The table of contexts alone: plainly, and under loom.
 //!
 
-#[cfg(loom)]
-use loom::{sync::Arc, thread};
-
 use super::*;
 
 #[cfg(not(loom))]
@@ -126,38 +123,43 @@ mod plain {
 }
 
 #[cfg(loom)]
-#[test]
-fn a_context_never_goes_under_a_call() {
-    loom::model(|| {
-        let registry = Arc::new(Registry::<u32, 1>::new());
-        let handle = registry.insert(1).unwrap();
-        let caller = {
-            let registry = Arc::clone(&registry);
-            thread::spawn(move || match registry.enter(handle) {
-                Ok(entered) => assert_eq!(entered.with(|value| *value), Some(1)),
-                Err(refused) => assert!(matches!(refused, Refused::InUse | Refused::Not(NotAHandle::Destroyed))),
-            })
-        };
-        match registry.remove(handle, |value| *value == 1) {
-            Ok(value) => assert_eq!(value, Some(1)),
-            Err(refused) => assert_eq!(refused, Refused::InUse),
-        }
-        caller.join().unwrap();
-    });
-}
+mod loom_tests {
+    use loom::{sync::Arc, thread};
 
-#[cfg(loom)]
-#[test]
-fn of_two_destroyers_one_gets_the_context() {
-    loom::model(|| {
-        let registry = Arc::new(Registry::<u32, 1>::new());
-        let handle = registry.insert(1).unwrap();
-        let other = {
-            let registry = Arc::clone(&registry);
-            thread::spawn(move || registry.remove(handle, |_| true).is_ok())
-        };
-        let mine = registry.remove(handle, |_| true).is_ok();
-        let theirs = other.join().unwrap();
-        assert!(mine ^ theirs, "one of two is served, never both and never neither");
-    });
+    use super::*;
+
+    #[test]
+    fn a_context_never_goes_under_a_call() {
+        loom::model(|| {
+            let registry = Arc::new(Registry::<u32, 1>::new());
+            let handle = registry.insert(1).unwrap();
+            let caller = {
+                let registry = Arc::clone(&registry);
+                thread::spawn(move || match registry.enter(handle) {
+                    Ok(entered) => assert_eq!(entered.with(|value| *value), Some(1)),
+                    Err(refused) => assert!(matches!(refused, Refused::InUse | Refused::Not(NotAHandle::Destroyed))),
+                })
+            };
+            match registry.remove(handle, |value| *value == 1) {
+                Ok(value) => assert_eq!(value, Some(1)),
+                Err(refused) => assert_eq!(refused, Refused::InUse),
+            }
+            caller.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn of_two_destroyers_one_gets_the_context() {
+        loom::model(|| {
+            let registry = Arc::new(Registry::<u32, 1>::new());
+            let handle = registry.insert(1).unwrap();
+            let other = {
+                let registry = Arc::clone(&registry);
+                thread::spawn(move || registry.remove(handle, |_| true).is_ok())
+            };
+            let mine = registry.remove(handle, |_| true).is_ok();
+            let theirs = other.join().unwrap();
+            assert!(mine ^ theirs, "one of two is served, never both and never neither");
+        });
+    }
 }
