@@ -1,0 +1,8 @@
+//! The host runtime on the simulated device, end to end, as a caller's program uses it.
+//!
+
+mod faults;
+mod launches;
+mod program;
+mod replays;
+mod session;
