@@ -4,6 +4,7 @@
 use std::string::ToString;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use super::*;
 
@@ -124,8 +125,52 @@ fn every_type_counts_its_own_bytes() {
     }
 }
 
+#[test]
+fn an_array_in_one_piece_is_recognised_without_the_rules() {
+    let packed = Tensor { ndims: 5, shapes: [1, 1, 3, 2, 2], strides: [12, 12, 4, 2, 1], ..good() };
+    for tensor in [good(), packed, Tensor { start_offset: 5, size: 68, ..good() }] {
+        assert!(is_packed_and_inside(&tensor), "{tensor:?}");
+    }
+}
+
+/// The same cases in every run.
+fn seeded(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(2026), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(seeded(2000))]
+
+    #[test]
+    fn what_is_recognised_is_what_the_rules_accept(
+        ndims in 0..7_u32,
+        shapes in prop::array::uniform5(prop_oneof![0..4_u32, Just(65_536), Just(u32::MAX)]),
+        stray in prop_oneof![Just(None), (0..5_usize, 0..9_u32).prop_map(Some)],
+        start_offset in prop_oneof![Just(0), Just(3), Just(u64::MAX)],
+        size in prop_oneof![0..200_u64, Just(u64::MAX)],
+        extent_elem in prop_oneof![Just(None), (0..50_u64).prop_map(Some)],
+        is_contiguous in 0..3_u8,
+        dtype in 0..16_u8,
+        address_space in 0..3_u8,
+        addr in prop_oneof![Just(0x5400_0000_0000), Just(u64::MAX - 60)],
+    ) {
+        let mut strides = [0; 5];
+        let mut product = 1_u64;
+        for axis in (0..5).rev().skip(5_usize.saturating_sub(ndims as usize)) {
+            strides[axis] = u32::try_from(product % (1 << 32)).unwrap();
+            product = product.wrapping_mul(u64::from(shapes[axis]));
+        }
+        if let Some((axis, stride)) = stray {
+            strides[axis] = stride;
+        }
+        let extent_elem = extent_elem.unwrap_or(product);
+        let tensor = Tensor {
+            addr, size, ndims, shapes, strides, start_offset, extent_elem, is_contiguous, dtype, address_space, ..good()
+        };
+        if is_packed_and_inside(&tensor) {
+            prop_assert_eq!(check_in_order(&tensor), Ok(()));
+        }
+    }
 
     #[test]
     fn an_accepted_view_has_every_element_inside_its_backing(

@@ -1,4 +1,4 @@
-//! Every call of the simulator that the runtime makes, failed in turn, over a context's whole life.
+//! Every simulator call of the runtime, failed in turn over a context's life.
 //!
 
 use core::ffi::c_int;

@@ -1,4 +1,4 @@
-//! The host runtime on the simulated device, end to end, as a caller's program uses it.
+//! The host runtime on the simulated device, as a caller's program uses it.
 //!
 
 mod faults;

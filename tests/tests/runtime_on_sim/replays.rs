@@ -1,4 +1,4 @@
-//! Graphs: captured once, replayed without the host, refused when their slot has moved on.
+//! Graphs: replayed without the host, refused when their slot has moved on.
 //!
 
 use core::ffi::c_void;

@@ -1,4 +1,4 @@
-//! A caller: a device, a stream, a context in kernel mode, and operators in its slots.
+//! A caller: a device, a stream, a context, and operators in its slots.
 //!
 
 use core::ffi::{CStr, c_int, c_void};
