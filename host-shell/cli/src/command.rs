@@ -33,7 +33,7 @@ Environment:
   TENON_SIM      the simulated device to load, if not beside the runtime";
 
 const LAUNCH_HELP: &str = "\
-Operands are given in the order of the callable's signature: one --in for each `in` and `inout`, one --out for each `out` and
+Operands are given in the order of the callable's signature: one --in for each `in` and `inout`, one --out for each `out` and \
 `inout`, one --scalar for each `scalar`. `tenon callable show` prints the signature.
 
 An `out` has the shape and type of the first input unless --out-shape and --out-dtype say otherwise.
@@ -41,7 +41,8 @@ An `out` has the shape and type of the first input unless --out-shape and --out-
 Examples:
   tenon launch add.callable --in a.npy --in b.npy --out c.npy
   tenon launch norm.callable --in x.npy --in weight.npy --scalar f32:1e-5 --out y.npy
-  tenon launch gemm.callable --in a.npy --in b.npy --out c.npy --out-shape 128x64 --graph --replays 1000";
+  tenon launch gemm.callable --in a.npy --in b.npy --out c.npy --out-shape 128x64
+  tenon launch add.callable --in a.npy --in b.npy --out c.npy --graph --replays 1000";
 
 const PACK_HELP: &str = "\
 The description:

@@ -3,6 +3,7 @@
 //! One module per command; each gives a [`failure::Failure`] that names file, field, offset and what was expected, and every kind
 //! of failure has its own exit code. Results go to standard output, everything else to standard error.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -22,7 +23,8 @@ mod show;
 fn main() -> ExitCode {
     let cli = command::Cli::parse();
     let filter = EnvFilter::builder().with_env_var("TENON_LOG").from_env_lossy();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let is_terminal = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(std::io::stderr).init();
     match cli.run() {
         Ok(code) => code,
         Err(failure) => {

@@ -183,7 +183,7 @@ impl Launch {
 fn replay(count: u64, launch: impl Fn() -> Result<(), Failure>, stream: &Stream<'_>) -> Result<(), Failure> {
     let batch = count.div_ceil(100);
     let bar = if count >= 100 && std::io::stderr().is_terminal() {
-        let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} replays, {per_sec}, {eta} left");
+        let style = ProgressStyle::with_template("{bar:40} {human_pos}/{human_len} replays, {eta} left");
         ProgressBar::new(count).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
     } else {
         ProgressBar::hidden()
