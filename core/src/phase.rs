@@ -3,21 +3,25 @@
 #![doc = concat!("```text\n", include_str!("phase_transitions.txt"), "```")]
 //!
 //! ```text
-//!                 ┌────────────(2)──────────────────────────────┐
-//!                 │                                             v
-//!  ─(latch)─> New ─(1)─> Collecting ─(3)─> ReadyEnqueued      Closing ─(7)─> Closed
-//!                 │          │    <──(4)──       │             ^  ^ │
-//!                 │          └───(5)──> Poisoned <┘            │  └─┘(6)
-//!                 │                        │                   │
-//!                 └────────────(6)─────────┴───── any open phase
+//!                     ┌──────(4)───────────┐
+//!                     v                    │
+//! latch ─> New ─(1)─> Collecting ─(3)─> ReadyEnqueued
+//!           │ │        │     │             │      │
+//!           │ │        │     └────(5)──┬───┘      │
+//!           │ │        │               v          │
+//!           │ │        │           Poisoned       │
+//!           │ │        │               │          │
+//!           │ └──(6)───┴──────(6)──────┴────(6)───┤
+//!           │                                     v
+//!           └───────────────(2)──────────────> Closing ─(7)─> Closed
 //! ```
 //!
 //! 1. Init made everything.
 //! 2. Init failed, and so did its roll-back: something is left that only close can let go of.
-//! 3. The first launch since a prepare.
-//! 4. A prepare. A release changes no phase.
+//! 3. A launch. Further launches stay there.
+//! 4. A prepare, also from ReadyEnqueued. A release changes no phase.
 //! 5. A failure after the first enqueue. Nothing is dispatched from here on.
-//! 6. Close, also from New (init failed and was rolled back) and again from Closing: a retry does only what is left.
+//! 6. Close; from New when init failed and was rolled back, and again from Closing: a retry does only what is left.
 //! 7. The last thing is gone, or the device is.
 //!
 //! An init that runs is in no phase: nobody else can see the context before it ends.

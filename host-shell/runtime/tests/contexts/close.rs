@@ -151,6 +151,20 @@ fn several_failed_calls_are_all_left_for_the_retry() {
 }
 
 #[test]
+fn of_failures_in_several_tries_the_first_is_kept() {
+    let (platform, context) = used();
+    platform.fail(5);
+    let first = context.close().unwrap_err();
+    // Two looks at the area, then the stream that is left.
+    platform.fail(3);
+    let second = context.close().unwrap_err();
+    assert_ne!(first.vendor_code(), second.vendor_code());
+    assert_eq!(context.errors().teardown_vendor_code, first.vendor_code());
+    assert_eq!(context.close(), Ok(()));
+    assert_eq!(platform.fake().balance(), CLOSED);
+}
+
+#[test]
 fn the_memory_of_a_lost_device_is_left_alone_and_the_context_closes() {
     let calls = {
         let (platform, context) = used();
