@@ -3,11 +3,9 @@
 //! The header has been checked; what only the storage can tell (where a child's code ends) is checked here, where code is about to
 //! be made callable.
 
-use core::ffi::CStr;
-
 use tenon_core::callable::code::{CODE_HEAD_BYTES, CodeKind, check_code};
 use tenon_core::callable::layout::{
-    CHILD_BINARY_SIZE, CHILD_CODE, CHILD_COUNT, CHILD_OFFSETS, FUNC_NAME, HEADER_BYTES, MAX_CHILDREN, NAME_BYTES,
+    CHILD_BINARY_SIZE, CHILD_CODE, CHILD_COUNT, CHILD_OFFSETS, HEADER_BYTES, MAX_CHILDREN,
 };
 use tenon_core::callable::{Header, ImageWords};
 use tenon_core::dispatch::Payload;
@@ -93,31 +91,6 @@ impl Callable {
         let bytes = u64::from(self.image.u32_at(start.saturating_add(CHILD_BINARY_SIZE)));
         let address = self.image.range(start.saturating_add(CHILD_CODE), bytes).ok_or(fault)?;
         Ok(CodeRange { address, bytes })
-    }
-
-    /// Copies the orchestration's name out.
-    pub(crate) fn func_name(&self) -> FuncName {
-        let mut bytes = [0; NAME_FIELD];
-        let used = self.header.func_name_bytes() as usize;
-        for (byte, offset) in bytes.iter_mut().zip(FUNC_NAME..).take(used) {
-            *byte = self.image.u8_at(offset);
-        }
-        FuncName(bytes)
-    }
-}
-
-/// Bytes of a name's field.
-const NAME_FIELD: usize = 64;
-static_assertions::const_assert_eq!(NAME_FIELD as u64, NAME_BYTES);
-
-/// The name of an orchestration. Shorter than its field, so a NUL follows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FuncName([u8; NAME_FIELD]);
-
-impl FuncName {
-    /// The name.
-    pub(crate) fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.0).unwrap_or_default()
     }
 }
 

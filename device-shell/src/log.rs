@@ -7,6 +7,7 @@ use heapless::Vec;
 use crate::platform_table::Platform;
 
 /// How much a line matters, as in syslog.
+#[cfg_attr(target_os = "none", expect(dead_code, reason = "code in place neither comes nor goes, nor fails to"))]
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
 pub(crate) enum Level {

@@ -21,9 +21,11 @@ use crate::log::{Level, Line};
 use crate::platform_table::Platform;
 
 mod elf;
+mod name;
 mod object;
 mod pages;
 
+use name::FuncName;
 use object::Object;
 use pages::Pages;
 
@@ -151,7 +153,7 @@ fn load<'a>(
 impl SlotCode {
     /// Loads everything into an empty entry. What a failure leaves is for [`let_go`](Self::let_go).
     fn fill(&mut self, platform: &Platform, callable: &Callable) -> Result<(), LoadFault> {
-        let name = callable.func_name();
+        let name = FuncName::of(callable);
         self.orchestration = Object::load(platform, callable.orchestration(), name.as_c_str(), None)?;
         self.children = Pages::new(callable.child_count() as usize).ok_or(LoadFault::NoResources)?;
         for (index, child) in (0..).zip(self.children.as_mut_slice()) {
