@@ -2,9 +2,10 @@
 //!
 
 use tenon_core::wire::DataType;
+use tenon_tests::libraries::build_directory;
 use tenon_tests::reference::{self, Seeded};
 
-use crate::session::{AICPU_EXCEPTION, Context, Device, Image, arguments, faulty, tell_faulty};
+use crate::session::{AICPU_EXCEPTION, Context, Device, INTERNAL, Image, arguments, faulty, tell_faulty};
 
 #[test]
 fn an_operator_runs_on_real_data_between_what_comes_before_and_after_it() {
@@ -42,6 +43,24 @@ fn a_launch_that_fails_on_the_device_reaches_synchronise_and_error_slots_and_poi
     assert_eq!(context.launch(0, &tell_faulty(trace, other, faulty::SUCCEED, 0)), 0);
     assert_eq!(device.synchronize(device.stream), 0, "the next one runs");
     assert_eq!(device.read(trace, faulty::WORDS)[faulty::ENTERED], 2);
+    context.close();
+}
+
+#[test]
+fn a_context_runs_on_the_device_image_that_its_caller_brings() {
+    let device = Device::new();
+    let image = std::fs::read(build_directory().join("lib/libtenon_aicpu.so")).unwrap();
+    let broken = Context::fresh(&device);
+    assert_eq!(broken.init_with(b"no image at all"), INTERNAL);
+    broken.close();
+
+    let context = Context::fresh(&device);
+    assert_eq!(context.init_with(&image), 0);
+    let (trace, other) = (device.words(&[0; faulty::WORDS]), device.words(&[0; faulty::WORDS]));
+    assert_eq!(context.prepare(0, &Image::of("faulty")), 0);
+    assert_eq!(context.launch(0, &tell_faulty(trace, other, faulty::SUCCEED, 0)), 0);
+    assert_eq!(device.synchronize(device.stream), 0);
+    assert_eq!(device.read(trace, faulty::WORDS)[faulty::ENTERED], 1);
     context.close();
 }
 

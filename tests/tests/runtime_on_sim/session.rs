@@ -180,24 +180,17 @@ impl<'d> Context<'d> {
     }
 
     pub(crate) fn init(&self) -> c_int {
+        self.init_with(&[])
+    }
+
+    /// Initialises with a device image of the caller's; empty for the platform's own.
+    pub(crate) fn init_with(&self, aicpu: &[u8]) -> c_int {
         static GENERATION: AtomicU64 = AtomicU64::new(1);
         let (none, config) = (ptr::null(), CallConfig::default());
-        let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
+        let image = if aicpu.is_empty() { none } else { aicpu.as_ptr() };
+        let (init, generation) = (self.runtime.simpler_kernel_mode_init, GENERATION.fetch_add(1, Ordering::Relaxed));
         // SAFETY: pointers are null or live.
-        unsafe {
-            (self.runtime.simpler_kernel_mode_init)(
-                self.handle,
-                0,
-                none,
-                0,
-                none,
-                0,
-                none,
-                0,
-                &raw const config,
-                generation,
-            )
-        }
+        unsafe { init(self.handle, 0, image, aicpu.len(), none, 0, none, 0, &raw const config, generation) }
     }
 
     pub(crate) fn prepare(&self, id: i32, image: &Image) -> c_int {
