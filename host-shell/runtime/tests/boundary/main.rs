@@ -3,11 +3,10 @@
 //! Built with and without kernel mode: what both builds have to agree on is not behind the feature.
 #![cfg(not(loom))]
 
-#[path = "../contexts/fake.rs"]
+#[path = "../support/fake/mod.rs"]
 #[expect(dead_code, reason = "the tests of contexts use more of it")]
 mod fake;
 #[path = "../support/image.rs"]
-#[expect(dead_code, reason = "the tests of contexts use more of it")]
 mod image;
 
 mod arguments;

@@ -2,12 +2,13 @@
 //!
 #![cfg(not(loom))]
 
+#[path = "../support/fake/mod.rs"]
+mod fake;
 #[path = "../support/image.rs"]
 mod image;
 
 mod arena;
 mod close;
-mod fake;
 mod init;
 mod launch;
 mod modes;
