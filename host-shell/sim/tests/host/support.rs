@@ -18,10 +18,12 @@ pub(crate) const SYNC: u32 = 1;
 
 /// Runs an exported function, whose contract the test keeps.
 macro_rules! call {
-    ($function:ident($($argument:expr),* $(,)?)) => {
+    ($function:ident($($argument:expr),* $(,)?)) => {{
+        #[allow(unused_unsafe, reason = "functions that take no pointers are safe")]
         // SAFETY: every pointer that a test passes is null, deliberately wrong as a value, or valid for the call.
-        unsafe { $crate::support::$function($($argument),*) }
-    };
+        let answer = unsafe { $crate::support::$function($($argument),*) };
+        answer
+    }};
 }
 pub(crate) use call;
 
@@ -35,8 +37,7 @@ pub(crate) use ok;
 
 /// The thread's last message.
 pub(crate) fn message() -> String {
-    // SAFETY: the function has no condition.
-    let text = unsafe { tenon_sim_recent_error_message() };
+    let text = tenon_sim_recent_error_message();
     // SAFETY: a C string that lives until this thread's next failing call.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
