@@ -126,3 +126,9 @@ impl Drop for Device {
 pub(crate) fn filled(bytes: usize, value: u8) -> Vec<u8> {
     vec![value; bytes]
 }
+
+/// The child processes that the calling thread has started: its devices.
+pub(crate) fn own_children() -> Vec<u32> {
+    let text = std::fs::read_to_string("/proc/thread-self/children").expect("Linux lists children");
+    text.split_whitespace().map(|child| child.parse().expect("a number")).collect()
+}
