@@ -15,6 +15,6 @@ fn main() {
         .warnings(true)
         .extra_warnings(true)
         .warnings_into_errors(true)
-        .file("reference/packet.cpp")
+        .files(["reference/buffer.cpp", "reference/packet.cpp"])
         .compile("tenon_reference");
 }

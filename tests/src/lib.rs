@@ -1,6 +1,8 @@
 //! What the tests that cross boundaries share.
 //!
 
+#[cfg(feature = "reference")]
+pub mod buffer;
 pub mod libraries;
 #[cfg(feature = "reference")]
 pub mod packet;

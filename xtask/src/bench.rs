@@ -11,7 +11,11 @@ use xshell::cmd;
 use crate::workspace::{Result, Workspace, run as run_command};
 
 /// Package, features and bench; each bench takes `--json FILE` and `--quick`.
-const BENCHES: &[(&str, &str, &str)] = &[("tenon-tests", "reference", "packet"), ("tenon-host-runtime", "", "launch")];
+const BENCHES: &[(&str, &str, &str)] = &[
+    ("tenon-tests", "reference", "packet"),
+    ("tenon-tests", "reference", "buffer"),
+    ("tenon-host-runtime", "", "launch"),
+];
 
 /// By how much a quick run may exceed a limit: few rounds on a busy machine show a design that has lost, not a percent.
 const QUICK_MARGIN: f64 = 1.5;

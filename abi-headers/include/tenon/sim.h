@@ -48,6 +48,9 @@ int tenon_sim_get_device_count(uint32_t *count);
 // Makes `device` current for the calling thread and counts one user more. The first one starts the device process.
 //
 // 107001 for a device that does not exist, 507033 when the device process cannot start.
+//
+// The caller:
+// None.
 int tenon_sim_set_device(int32_t device);
 
 // The calling thread's current device; 107002 when it has none.
@@ -59,11 +62,17 @@ int tenon_sim_get_device(int32_t *device);
 // Takes one user of `device` away. With the last one the device finishes what it was given, and its process ends.
 //
 // 107002 when it was reset as often as it was set.
+//
+// The caller:
+// None.
 int tenon_sim_reset_device(int32_t device);
 
 // Waits until everything on every stream of the current device has ended; the first failure found.
 //
 // 107027 while any of its streams is being captured.
+//
+// The caller:
+// None.
 int tenon_sim_synchronize_device(void);
 
 // How long an operator may take on the current device, in milliseconds.
@@ -81,12 +90,18 @@ int tenon_sim_get_op_timeout(uint32_t *milliseconds);
 int tenon_sim_create_event(void **event, uint32_t flags);
 
 // Destroys an event, also one that is still to be reached.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_destroy_event(void *event);
 
 // Records an event on a stream. A later record takes its place.
 //
 // 107031 on the default stream during a capture, 207000 for an event without flags on a captured stream; one with flags but
 // without SYNC is not recorded there, and the answer is 0.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_record_event(void *event,
                            void *stream);
 
@@ -94,12 +109,18 @@ int tenon_sim_record_event(void *event,
 //
 // 107024 when a captured stream would depend on something outside its capture, 107031 on the default stream during a capture,
 // 207000 for an event with flags but without SYNC.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_stream_wait_event(void *stream,
                                 void *event);
 
 // Waits until the event's last record is reached; the failure that the record carries, if any, also if it was reported before.
 //
 // 107028 when the last record is part of a capture.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_synchronize_event(void *event);
 
 // Whether the event's last record is reached: 0 complete, 1 not. One that was never recorded is complete.
@@ -114,6 +135,9 @@ int tenon_sim_query_event(void *event,
 // Begins to capture a stream: what is put on it from now on becomes a graph.
 //
 // 100000 for the default stream or another mode, 107027 when it is being captured already.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_capture_begin(void *stream, int32_t mode);
 
 // Ends the capture that began on this stream; null unless 0 is the answer.
@@ -149,12 +173,18 @@ int tenon_sim_capture_exchange_mode(int32_t *mode);
 // Enqueues one replay of a graph.
 //
 // 107026 while it is being captured, 107027 on a stream that is, 107004 for a graph of another device.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_graph_launch(void *graph,
                            void *stream);
 
 // Destroys a graph.
 //
 // 107026 while it is being captured, 107037 while a replay has not ended.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_graph_destroy(void *graph);
 
 // Has the device load an AICPU image, and waits until it has. The bytes are copied.
@@ -166,6 +196,9 @@ int tenon_sim_graph_destroy(void *graph);
 int tenon_sim_load_binary(const void *data, size_t bytes, void **binary);
 
 // Lets an AICPU image go. Launches of it that have not begun fail.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_unload_binary(void *binary);
 
 // Enqueues a call of an entry (0 kernel mode, 1 program mode) of an image, with a copy of its arguments. A null binary is the
@@ -184,6 +217,9 @@ int tenon_sim_launch_aicpu(void *binary,
 
 // Enqueues an AICore branch, which takes one verdict of the context area at `area`. Without one in time it is 507014 at the next
 // synchronise.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_launch_aicore(uint64_t area,
                             void *stream);
 
@@ -191,6 +227,9 @@ int tenon_sim_launch_aicore(uint64_t area,
 //
 // 100000 for a generation of 0 or an area that is not a multiple of 64, 107000 for memory that is not allocated or overlaps
 // another area, 207005 when there are 1,024.
+//
+// The caller:
+// None; the address is checked.
 int tenon_sim_register_area(uint64_t area,
                             uint64_t context_generation);
 
@@ -205,6 +244,9 @@ int tenon_sim_malloc(void **memory, size_t bytes);
 // Gives device or callable memory back. It does not wait for the device.
 //
 // 100000 for what is not the start of an allocation.
+//
+// The caller:
+// Any value of the address is checked; nothing is followed.
 int tenon_sim_free(void *memory);
 
 // Callable memory, at 32 more than a multiple of 64; otherwise as `tenon_sim_malloc`.
@@ -266,6 +308,9 @@ int tenon_sim_memset(void *destination, size_t room, int32_t value, size_t bytes
 // Fills device memory with the low byte of `value` in the order of a stream.
 //
 // As `tenon_sim_memcpy`; 107000 for memory that is not the device's.
+//
+// The caller:
+// Any value of the address is checked; nothing is followed.
 int tenon_sim_memset_async(void *destination,
                            size_t room,
                            int32_t value,
@@ -275,6 +320,9 @@ int tenon_sim_memset_async(void *destination,
 // Writes four bytes of device memory in the order of a stream.
 //
 // 100000 for null or an address that is not a multiple of 4, 107000 for memory that is not the device's.
+//
+// The caller:
+// Any value of the address is checked; nothing is followed.
 int tenon_sim_write_value32_async(void *device,
                                   uint32_t value,
                                   void *stream);
@@ -300,16 +348,25 @@ int tenon_sim_create_stream(void **stream);
 // Destroys a stream. What is on it still runs.
 //
 // 100000 for the default stream, 107027 while it is being captured.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_destroy_stream(void *stream);
 
 // Waits until everything on the stream has ended; the first failure since the last synchronise, once.
 //
 // 107027 while it is being captured, 507010 when the device is lost.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_synchronize_stream(void *stream);
 
 // As `tenon_sim_synchronize_stream`, for at most `milliseconds`; -1 is for ever. 507046 when the time is over.
 //
 // 100000 for 0 and other negative times.
+//
+// The caller:
+// Any value of a handle is checked; nothing is followed.
 int tenon_sim_synchronize_stream_with_timeout(void *stream,
                                               int32_t milliseconds);
 
@@ -333,6 +390,9 @@ int tenon_sim_fault_inject(const char *call,
                            int32_t code);
 
 // Forgets every fault that has not struck.
+//
+// The caller:
+// None.
 int tenon_sim_fault_clear(void);
 
 // How often `call` (a function's name without its prefix, or `*` for all) was called in this process.
@@ -349,10 +409,16 @@ int tenon_sim_call_count(const char *call,
 int tenon_sim_get_stats(struct tenon_sim_stats *stats);
 
 // The name of a code; `UNKNOWN` for a number that is none. The string lives as long as the library.
+//
+// The caller:
+// None.
 const char *tenon_sim_error_name(int code);
 
 // What the calling thread's last failed call found wrong, where, and what was expected; empty before the first. The string is
 // valid until the thread's next failed call.
+//
+// The caller:
+// None.
 const char *tenon_sim_recent_error_message(void);
 
 #ifdef __cplusplus

@@ -205,16 +205,13 @@ impl Backing {
 }
 
 /// What a backing is and what its holder may do. Only the validator makes one.
+///
+/// It is the claim itself, with its pads cleared and nothing in it out of range. The getters turn numbers into types; where they
+/// name a value for a number that is in no range, no descriptor has that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
 pub struct BufferHandleDescriptor {
-    pub(super) identity: CanonicalIdentity,
-    pub(super) nbytes: u64,
-    pub(super) body: [u8; BODY_BYTES],
-    pub(super) owner_path_id: u32,
-    pub(super) body_len: u8,
-    pub(super) address_space: AddressSpace,
-    pub(super) access: Access,
-    pub(super) backend_kind: BackendKind,
+    pub(super) raw: RawDescriptor,
 }
 
 impl BufferHandleDescriptor {
@@ -253,59 +250,63 @@ impl BufferHandleDescriptor {
     /// The same with an owner path id, which routes nothing and gates nothing.
     #[must_use]
     pub const fn with_owner_path_id(mut self, owner_path_id: u32) -> Self {
-        self.owner_path_id = owner_path_id;
+        self.raw.owner_path_id = owner_path_id;
         self
     }
 
     /// Which backing.
     #[must_use]
-    pub const fn identity(&self) -> CanonicalIdentity {
-        self.identity
+    #[inline]
+    pub fn identity(&self) -> CanonicalIdentity {
+        let RawCanonicalIdentity { owner_instance_id, buffer_id, generation, .. } = self.raw.identity;
+        let generation = BufferGeneration::from_bits(generation).unwrap_or(BufferGeneration::FIRST);
+        CanonicalIdentity { owner_instance_id, buffer_id, generation }
     }
 
     /// Bytes of the backing.
     #[must_use]
     pub const fn nbytes(&self) -> u64 {
-        self.nbytes
+        self.raw.nbytes
     }
 
     /// For people only.
     #[must_use]
     pub const fn owner_path_id(&self) -> u32 {
-        self.owner_path_id
+        self.raw.owner_path_id
     }
 
     /// Where the backing is.
     #[must_use]
-    pub const fn address_space(&self) -> AddressSpace {
-        self.address_space
+    pub fn address_space(&self) -> AddressSpace {
+        AddressSpace::try_from(self.raw.address_space).unwrap_or(AddressSpace::Device)
     }
 
     /// What the holder may do.
     #[must_use]
-    pub const fn access(&self) -> Access {
-        self.access
+    pub fn access(&self) -> Access {
+        Access::try_from(self.raw.access).unwrap_or(Access::Read)
     }
 
     /// What the backing is made of.
     #[must_use]
-    pub const fn backend_kind(&self) -> BackendKind {
-        self.backend_kind
+    pub fn backend_kind(&self) -> BackendKind {
+        BackendKind::try_from(self.raw.backend_kind).unwrap_or(BackendKind::RemoteSidecar)
     }
 
     /// What the backing is made of and what the body says of it.
     #[must_use]
     pub fn backing(&self) -> Backing {
         let base = || {
-            let base = self.body.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-            // The validator refuses a null base.
+            let base = self.raw.body.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
             NonZeroU64::new(base).unwrap_or(NonZeroU64::MIN)
         };
-        match self.backend_kind {
+        match self.backend_kind() {
             BackendKind::ForkShm => Backing::ForkShm(base()),
-            BackendKind::PosixShm => Backing::PosixShm(ShmName { bytes: self.body, len: self.body_len }),
+            BackendKind::PosixShm => {
+                Backing::PosixShm(ShmName { bytes: self.raw.body, len: self.raw.body_len.to_le_bytes()[0] })
+            }
             BackendKind::VmmWindow => Backing::VmmWindow(base()),
-            BackendKind::RemoteSidecar => Backing::RemoteSidecar(self.address_space),
+            BackendKind::RemoteSidecar => Backing::RemoteSidecar(self.address_space()),
             BackendKind::DeviceMalloc => Backing::DeviceMalloc(base()),
             BackendKind::ForkCow => Backing::ForkCow(base()),
         }
@@ -314,19 +315,7 @@ impl BufferHandleDescriptor {
     /// The descriptor as it travels.
     #[must_use]
     pub const fn to_raw(&self) -> RawDescriptor {
-        RawDescriptor {
-            magic: MAGIC,
-            address_space: self.address_space.code(),
-            access: self.access.code(),
-            backend_kind: self.backend_kind.code(),
-            pad_head: [0; 3],
-            identity: self.identity.to_raw(),
-            nbytes: self.nbytes,
-            owner_path_id: self.owner_path_id,
-            body_len: self.body_len as u16,
-            pad_body: [0; 2],
-            body: self.body,
-        }
+        self.raw
     }
 }
 
@@ -345,14 +334,16 @@ pub struct Draft<'a> {
 
 /// A typed, strided view of a backing, all of it inside the backing. Only the validator makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+// The claim's order, so that accepting is one copy.
+#[repr(C)]
 pub struct BufferRef {
     pub(super) descriptor: BufferHandleDescriptor,
     pub(super) byte_offset: u64,
-    pub(super) extent_bytes: u64,
+    pub(super) ndims: u32,
     pub(super) shapes: [u32; MAX_AXES],
     pub(super) strides: [u32; MAX_AXES],
-    pub(super) ndims: u8,
     pub(super) dtype: DataType,
+    pub(super) extent_bytes: u64,
 }
 
 impl BufferRef {
@@ -441,7 +432,7 @@ impl BufferRef {
         RawBufferRef {
             descriptor: self.descriptor.to_raw(),
             byte_offset: self.byte_offset,
-            ndims: self.ndims as u32,
+            ndims: self.ndims,
             shapes: self.shapes,
             strides: self.strides,
             dtype: self.dtype.code(),
@@ -472,7 +463,8 @@ pub(super) fn row_major_strides(shape: &[u32]) -> Result<[u32; MAX_AXES], Refusa
             Err(_) if elements == 1 => 1,
             Err(_) => return Err(Refusal::new(Reason::StrideOverflow, packed).on_axis(axis).limit(u32::MAX.into())),
         };
-        packed = packed.saturating_mul(u64::from(elements));
+        // An axis without elements is for the validator to name.
+        packed = packed.saturating_mul(u64::from(elements.max(1)));
     }
     Ok(strides)
 }

@@ -62,15 +62,15 @@ pub fn device_tensor(
 
 /// The tensor for a view of a backing that begins at `base`.
 fn materialise(reference: &BufferRef, base: NonZeroU64) -> Result<Tensor, Refusal> {
-    check_base(base, reference.descriptor.nbytes)?;
+    check_base(base, reference.descriptor.nbytes())?;
     let size_log2 = super::extent::size_log2(reference.dtype.code());
     Ok(Tensor {
         addr: base.get(),
-        size: reference.descriptor.nbytes,
+        size: reference.descriptor.nbytes(),
         // The validator has seen that the offset is a multiple of the element size, as an extent always is.
         start_offset: reference.byte_offset.wrapping_shr(size_log2),
         extent_elem: reference.extent_bytes.wrapping_shr(size_log2),
-        ndims: u32::from(reference.ndims),
+        ndims: reference.ndims,
         dtype: reference.dtype.code(),
         is_contiguous: u8::from(reference.is_contiguous()),
         address_space: AddressSpace::Device.code(),

@@ -11,24 +11,18 @@ use crate::wire::DataType;
 #[must_use]
 #[inline]
 pub fn extent_bytes(shapes: &[u32; MAX_AXES], strides: &[u32; MAX_AXES], dtype: DataType) -> u64 {
-    saturate(wide_extent_bytes(shapes, strides, size_log2(dtype.code())))
-}
-
-/// The extent without saturation: below 2⁷⁰ for every bit pattern, so nothing in it can wrap.
-#[inline]
-pub(super) fn wide_extent_bytes(shapes: &[u32; MAX_AXES], strides: &[u32; MAX_AXES], size_log2: u32) -> u128 {
-    // (2³²−1)² fits 64 bits; an axis of shape 0 is refused elsewhere, or is unused and has stride 0.
-    let axes = shapes.iter().zip(strides);
-    let last = axes.fold(0_u128, |sum, (shape, stride)| {
-        let steps = u64::from(shape.wrapping_sub(1));
-        sum.wrapping_add(u128::from(steps.wrapping_mul(u64::from(*stride))))
-    });
-    last.wrapping_add(1).wrapping_shl(size_log2)
-}
-
-#[inline]
-fn saturate(bytes: u128) -> u64 {
+    let bytes = last_element(shapes, strides).wrapping_add(1).wrapping_shl(size_log2(dtype.code()));
     u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// The last element that a view touches, from its first: below 2⁶⁷ for every bit pattern, so nothing in it can wrap.
+#[inline]
+pub(super) fn last_element(shapes: &[u32; MAX_AXES], strides: &[u32; MAX_AXES]) -> u128 {
+    let ([a, b, c, d, e], [r, s, t, u, v]) = (*shapes, *strides);
+    // (2³²−1)² fits 64 bits; an axis of shape 0 is refused elsewhere, or is unused and has stride 0.
+    let steps = |shape: u32, stride: u32| u128::from(u64::from(shape.wrapping_sub(1)).wrapping_mul(u64::from(stride)));
+    let (outer, inner) = (steps(a, r).wrapping_add(steps(b, s)), steps(c, t).wrapping_add(steps(d, u)));
+    outer.wrapping_add(inner).wrapping_add(steps(e, v))
 }
 
 /// Logarithm of an element's size; for a number that is no type, that of some other.

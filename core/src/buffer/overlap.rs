@@ -26,7 +26,7 @@ closed_enum! {
 #[must_use]
 #[inline]
 pub fn overlap(probe: &BufferRef, entry: &BufferRef) -> Overlap {
-    if probe.descriptor.identity != entry.descriptor.identity {
+    if probe.descriptor.raw.identity != entry.descriptor.raw.identity {
         return overlap_of_two(probe, entry);
     }
     // Both ends are at most nbytes, by the validator.
@@ -66,7 +66,7 @@ fn share_lattice(probe: &BufferRef, entry: &BufferRef) -> bool {
     let same = (probe.dtype == entry.dtype)
         & (probe.ndims == entry.ndims)
         & (probe.strides == entry.strides)
-        & (probe.descriptor.nbytes == entry.descriptor.nbytes);
+        & (probe.descriptor.raw.nbytes == entry.descriptor.raw.nbytes);
     if !same {
         return false;
     }
@@ -80,7 +80,7 @@ fn share_lattice(probe: &BufferRef, entry: &BufferRef) -> bool {
         inner = *stride;
     }
     let row_bytes = u64::from(inner).wrapping_shl(size_log2(probe.dtype.code()));
-    probe.descriptor.nbytes.is_multiple_of(row_bytes)
+    probe.descriptor.raw.nbytes.is_multiple_of(row_bytes)
 }
 
 /// Compares the two boxes axis by axis.
@@ -89,7 +89,7 @@ fn boxes(probe: &BufferRef, entry: &BufferRef) -> Overlap {
     let size_log2 = size_log2(probe.dtype.code());
     let mut rests = [probe, entry].map(|view| view.byte_offset.wrapping_shr(size_log2));
     // Elements of the array from one index of the axis outside this one to the next; the outermost axis ends with the backing.
-    let mut outer = probe.descriptor.nbytes.wrapping_shr(size_log2);
+    let mut outer = probe.descriptor.raw.nbytes.wrapping_shr(size_log2);
     let (mut is_apart, mut is_inside, mut is_array) = (false, true, true);
     for axis in 0..MAX_AXES.min(probe.ndims()) {
         let (Some(stride), Some(probe_len), Some(entry_len)) =

@@ -9,42 +9,42 @@ use core::num::NonZeroU64;
 use static_assertions::{const_assert, const_assert_eq};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::checked::{Access, BackendKind, BufferGeneration, BufferHandleDescriptor, BufferRef, CanonicalIdentity};
-use super::extent::{extent_bytes, size_log2, wide_extent_bytes};
+use super::checked::{Access, BackendKind, BufferHandleDescriptor, BufferRef};
+use super::extent::{extent_bytes, last_element, size_log2};
 use super::refusal::{Reason, Refusal};
 use super::wire::{BODY_BYTES, MAGIC, MAX_AXES, RawBufferRef, RawDescriptor};
 use crate::wire::{AddressSpace, DataType};
 
-/// Checks a copy of a descriptor.
+/// Checks a descriptor that nobody else can write.
 ///
 /// # Errors
 /// The first rule that it breaks, in the specification's order.
 #[inline]
 pub fn descriptor(raw: &RawDescriptor) -> Result<BufferHandleDescriptor, Refusal> {
-    match BufferGeneration::from_bits(raw.identity.generation) {
-        Some(generation) if !is_descriptor_broken(raw) => Ok(take_descriptor(raw, generation)),
-        _ => Err(descriptor_refusal(raw)),
-    }
+    if is_descriptor_broken(raw) { Err(descriptor_refusal(*raw)) } else { Ok(take_descriptor(raw)) }
 }
 
-/// Checks a copy of a reference, its descriptor first.
+/// Checks a reference that nobody else can write, its descriptor first.
 ///
 /// # Errors
 /// The first rule that it breaks, in the specification's order.
-#[inline]
+// A copy of the claim that is inlined into is never made: each field is loaded from where the claim was.
+#[inline(always)]
 pub fn reference(raw: &RawBufferRef) -> Result<BufferRef, Refusal> {
-    let extent = wide_extent_bytes(&raw.shapes, &raw.strides, size_log2(raw.dtype));
-    let broken = is_descriptor_broken(&raw.descriptor) | is_view_broken(raw, extent);
-    match BufferGeneration::from_bits(raw.descriptor.identity.generation) {
-        Some(generation) if !broken => Ok(take_reference(raw, generation, extent)),
-        _ => Err(reference_refusal(raw)),
+    let last = last_element(&raw.shapes, &raw.strides);
+    if is_descriptor_broken(&raw.descriptor) || is_view_broken(raw, last) {
+        return Err(reference_refusal(*raw));
     }
+    // In bounds, so it fits 64 bits.
+    let extent_bytes = u64::try_from(last).unwrap_or(u64::MAX).wrapping_add(1).wrapping_shl(size_log2(raw.dtype));
+    Ok(take_reference(raw, extent_bytes))
 }
 
 /// Reads and checks the descriptor at the start of a slice of any alignment. What follows it is not read.
 ///
 /// # Errors
 /// [`Reason::Truncated`] for fewer than 88 bytes, else as [`descriptor`].
+#[inline]
 pub fn descriptor_from_bytes(bytes: &[u8]) -> Result<BufferHandleDescriptor, Refusal> {
     match RawDescriptor::read_from_prefix(bytes) {
         Ok((raw, _)) => descriptor(&raw),
@@ -56,6 +56,7 @@ pub fn descriptor_from_bytes(bytes: &[u8]) -> Result<BufferHandleDescriptor, Ref
 ///
 /// # Errors
 /// [`Reason::Truncated`] for fewer than 144 bytes, else as [`reference`].
+#[inline]
 pub fn reference_from_bytes(bytes: &[u8]) -> Result<BufferRef, Refusal> {
     match RawBufferRef::read_from_prefix(bytes) {
         Ok((raw, _)) => reference(&raw),
@@ -87,6 +88,12 @@ const fn is_name_byte(byte: u8) -> bool {
 
 // The quick answer.
 
+/// One bit per backend whose body is an address.
+const ADDRESS_KINDS: u32 = {
+    use BackendKind::{DeviceMalloc, ForkCow, ForkShm, VmmWindow};
+    1 << ForkShm as u8 | 1 << VmmWindow as u8 | 1 << DeviceMalloc as u8 | 1 << ForkCow as u8
+};
+
 /// Bits of a descriptor's first word that must be those of the magic, or 0: the enumerations keep their low bits.
 const HEAD_FIXED: u64 = 0x0000_00f8_fcfe_ffff;
 
@@ -102,50 +109,76 @@ const ALLOWED: u64 = {
         | (host * read) << (8 * BackendKind::ForkCow as u8)
 };
 
-/// Everything but the generation.
-#[inline]
+#[inline(always)]
 fn is_descriptor_broken(raw: &RawDescriptor) -> bool {
+    is_head_broken(raw) || is_body_broken(raw)
+}
+
+#[inline(always)]
+fn is_head_broken(raw: &RawDescriptor) -> bool {
     let head = raw.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let kinds = u32::from(raw.address_space) | u32::from(raw.access) << 1 | u32::from(raw.backend_kind) << 3;
-    ((head ^ u64::from(MAGIC)) & HEAD_FIXED != 0) | (ALLOWED.wrapping_shr(kinds) & 1 == 0) | is_body_broken(raw)
+    ((head ^ u64::from(MAGIC)) & HEAD_FIXED != 0)
+        | (ALLOWED.wrapping_shr(kinds) & 1 == 0)
+        | (raw.identity.generation == 0)
+        | (raw.body_len > MAX_BODY_LEN)
 }
 
-#[inline]
+/// For a body whose length is in range.
+#[inline(always)]
 fn is_body_broken(raw: &RawDescriptor) -> bool {
-    // A length that does not fit is refused below; until then it may be any other one.
-    let len = raw.body_len.to_le_bytes()[0];
-    let (mut unprintable, mut tail) = (0_u8, 0_u8);
-    for (index, byte) in (0_u8..).zip(raw.body) {
-        let is_used = index < len;
-        unprintable |= u8::from(is_used & !is_name_byte(byte));
-        tail |= if is_used { 0 } else { byte };
+    let used: [u8; BODY_BYTES] = window(&USED_BYTES, usize::from(raw.body_len));
+    let (mut is_name, mut is_tail_clear) = (raw.body_len != 0, true);
+    for (byte, used) in raw.body.iter().zip(used) {
+        is_name &= is_name_byte(*byte) | (used == 0);
+        is_tail_clear &= (*byte & !used) == 0;
     }
     let base = raw.body.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    let is_name = (len != 0) & (unprintable == 0);
-    let is_base = (len == 8) & (base != 0);
-    let is_named = raw.backend_kind == BackendKind::PosixShm.code();
-    let is_sidecar = raw.backend_kind == BackendKind::RemoteSidecar.code();
-    let is_right = (is_named & is_name) | (is_sidecar & (len == 0)) | (!is_named & !is_sidecar & is_base);
-    !is_right | (raw.body_len > MAX_BODY_LEN) | (tail != 0)
+    // One bit per backend whose rule the used bytes keep.
+    let is_base = u32::from((raw.body_len == 8) & (base != 0)).wrapping_neg();
+    let kept = (is_base & ADDRESS_KINDS)
+        | u32::from(is_name) << BackendKind::PosixShm.code()
+        | u32::from(raw.body_len == 0) << BackendKind::RemoteSidecar.code();
+    !is_tail_clear | (kept.wrapping_shr(u32::from(raw.backend_kind)) & 1 == 0)
 }
 
-#[inline]
-fn is_view_broken(raw: &RawBufferRef, extent: u128) -> bool {
-    let mut misplaced = false;
-    for (axis, (shape, stride)) in (0_u32..).zip(raw.shapes.iter().zip(&raw.strides)) {
-        let is_used = axis < raw.ndims;
-        misplaced |= ((*shape != 0) ^ is_used) | ((*stride != 0) ^ is_used);
-    }
-    let unaligned = raw.byte_offset & u64::from(1_u32.wrapping_shl(size_log2(raw.dtype)).wrapping_sub(1));
-    let end = u128::from(raw.byte_offset).wrapping_add(extent);
-    misplaced
+#[inline(always)]
+fn is_view_broken(raw: &RawBufferRef, last: u128) -> bool {
+    let used: [u32; MAX_AXES] = window(&USED_AXES, usize::try_from(raw.ndims).unwrap_or(usize::MAX));
+    let misplaced = |values: &[u32; MAX_AXES]| {
+        values.iter().zip(used).fold(0, |wrong, (value, used)| wrong | (u32::from(*value != 0).wrapping_neg() ^ used))
+    };
+    let size_log2 = size_log2(raw.dtype);
+    let unaligned = raw.byte_offset & u64::from(1_u32.wrapping_shl(size_log2).wrapping_sub(1));
+    // An extent of u64::MAX cannot be told from a saturated one, and no other backing is large enough for it.
+    let nbytes = raw.descriptor.nbytes.min(u64::MAX - 1);
+    let room = nbytes.wrapping_sub(raw.byte_offset).wrapping_shr(size_log2);
+    ((misplaced(&raw.shapes) | misplaced(&raw.strides)) != 0)
         | (raw.ndims.wrapping_sub(1) >= MAX_NDIMS)
         | (raw.dtype > LAST_DTYPE)
         | (unaligned != 0)
-        | (end > u128::from(raw.descriptor.nbytes))
-        // The one extent that 64 bits hold and that saturation cannot be told from.
-        | (extent == u128::from(u64::MAX))
+        | (raw.byte_offset > nbytes)
+        | (last >= u128::from(room))
 }
+
+/// `N` masks of which the first `len` are ones, cut out of as many ones and then as many zeroes. All zeroes for a `len` above `N`
+/// would do as well as any: such a length is refused by itself.
+#[inline(always)]
+fn window<T: Copy + Default, const N: usize>(ones_then_zeroes: &[T], len: usize) -> [T; N] {
+    let from = ones_then_zeroes.get(N.saturating_sub(len)..);
+    from.and_then(<[T]>::first_chunk).copied().unwrap_or([T::default(); N])
+}
+
+const USED_BYTES: [u8; 2 * BODY_BYTES] = {
+    let mut masks = [0; 2 * BODY_BYTES];
+    masks.split_at_mut(BODY_BYTES).0.copy_from_slice(&[u8::MAX; BODY_BYTES]);
+    masks
+};
+const USED_AXES: [u32; 2 * MAX_AXES] = {
+    let mut masks = [0; 2 * MAX_AXES];
+    masks.split_at_mut(MAX_AXES).0.copy_from_slice(&[u32::MAX; MAX_AXES]);
+    masks
+};
 
 /// The bounds as the claims have them.
 const MAX_BODY_LEN: u16 = 32;
@@ -156,37 +189,36 @@ const_assert_eq!(MAX_BODY_LEN as usize, BODY_BYTES);
 const_assert_eq!(MAX_NDIMS as usize, MAX_AXES);
 const_assert!(matches!(DataType::ALL, [.., last] if last.code() == LAST_DTYPE));
 
-// From an accepted claim to the checked value. Numbers are in range here, so the last arm of each match stands for one number.
-
-#[inline]
-fn take_descriptor(raw: &RawDescriptor, generation: BufferGeneration) -> BufferHandleDescriptor {
-    let RawDescriptor { nbytes, body, owner_path_id, .. } = *raw;
-    BufferHandleDescriptor {
-        identity: CanonicalIdentity {
-            owner_instance_id: raw.identity.owner_instance_id,
-            buffer_id: raw.identity.buffer_id,
-            generation,
-        },
-        nbytes,
-        body,
-        owner_path_id,
-        body_len: raw.body_len.to_le_bytes()[0],
-        address_space: AddressSpace::try_from(raw.address_space).unwrap_or(AddressSpace::Device),
-        access: Access::try_from(raw.access).unwrap_or(Access::ReadWrite),
-        backend_kind: BackendKind::try_from(raw.backend_kind).unwrap_or(BackendKind::ForkCow),
-    }
+/// The checked value of an accepted claim: the claim without what its pads carry.
+#[inline(always)]
+fn take_descriptor(raw: &RawDescriptor) -> BufferHandleDescriptor {
+    let mut words: [u64; 11] = zerocopy::transmute!(*raw);
+    words.iter_mut().zip(NOT_PADS).for_each(|(word, mask)| *word &= mask);
+    BufferHandleDescriptor { raw: zerocopy::transmute!(words) }
 }
 
-#[inline]
-fn take_reference(raw: &RawBufferRef, generation: BufferGeneration, extent: u128) -> BufferRef {
+/// A descriptor's words without its pads: three bytes after the backend, twelve in the identity, two before the body.
+const NOT_PADS: [u64; 11] = {
+    let mut masks = [u64::MAX; 11];
+    masks[0] >>= 24;
+    masks[3] >>= 32;
+    masks[4] = 0;
+    masks[6] >>= 16;
+    masks
+};
+
+#[inline(always)]
+fn take_reference(raw: &RawBufferRef, extent_bytes: u64) -> BufferRef {
+    let RawBufferRef { ref descriptor, byte_offset, ndims, shapes, strides, dtype, .. } = *raw;
     BufferRef {
-        descriptor: take_descriptor(&raw.descriptor, generation),
-        byte_offset: raw.byte_offset,
-        extent_bytes: u64::try_from(extent).unwrap_or(u64::MAX),
-        shapes: raw.shapes,
-        strides: raw.strides,
-        ndims: raw.ndims.to_le_bytes()[0],
-        dtype: DataType::try_from(raw.dtype).unwrap_or(DataType::Fp4E2M1),
+        descriptor: take_descriptor(descriptor),
+        byte_offset,
+        ndims,
+        shapes,
+        strides,
+        // In range, so the last arm stands for one number.
+        dtype: DataType::try_from(dtype).unwrap_or(DataType::Fp4E2M1),
+        extent_bytes,
     }
 }
 
@@ -195,16 +227,16 @@ fn take_reference(raw: &RawBufferRef, generation: BufferGeneration, extent: u128
 /// The first rule that a refused descriptor breaks.
 #[cold]
 #[inline(never)]
-fn descriptor_refusal(raw: &RawDescriptor) -> Refusal {
+fn descriptor_refusal(raw: RawDescriptor) -> Refusal {
     // The quick answer said no, so the ordered one finds a rule; were they to differ, the caller still gets a refusal.
-    check_descriptor(raw).err().unwrap_or(Refusal::new(Reason::BadMagic, u64::from(raw.magic)))
+    check_descriptor(&raw).err().unwrap_or(Refusal::new(Reason::BadMagic, u64::from(raw.magic)))
 }
 
 /// The first rule that a refused reference breaks.
 #[cold]
 #[inline(never)]
-fn reference_refusal(raw: &RawBufferRef) -> Refusal {
-    let checked = check_descriptor(&raw.descriptor).and_then(|()| check_view(raw));
+fn reference_refusal(raw: RawBufferRef) -> Refusal {
+    let checked = check_descriptor(&raw.descriptor).and_then(|()| check_view(&raw));
     checked.err().unwrap_or(Refusal::new(Reason::ViewOutOfBounds, raw.byte_offset))
 }
 

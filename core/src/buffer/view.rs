@@ -135,7 +135,7 @@ impl BufferRef {
     pub fn reshape(&self, shape: &[u32]) -> Result<Self, Refusal> {
         let mut view = *self;
         view.shapes = super::checked::axes(shape)?;
-        view.ndims = u8::try_from(shape.len()).unwrap_or(u8::MAX);
+        view.ndims = u32::try_from(shape.len()).unwrap_or(u32::MAX);
         if let Some(axis) = shape.iter().position(|len| *len == 0) {
             return Err(Refusal::new(Reason::ShapeZero, 0).on_axis(axis));
         }

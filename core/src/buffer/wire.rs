@@ -15,7 +15,7 @@ pub const BODY_BYTES: usize = 32;
 pub const MAGIC: u16 = 0x5342;
 
 /// Which backing is meant, 32 bytes (C: `tenon_buffer_identity_t`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RawCanonicalIdentity {
     /// A random draw per owner incarnation; opaque.
@@ -29,7 +29,7 @@ pub struct RawCanonicalIdentity {
 }
 
 /// What a backing is and what its holder may do, 88 bytes (C: `tenon_buffer_descriptor_t`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RawDescriptor {
     /// [`MAGIC`]
@@ -57,7 +57,7 @@ pub struct RawDescriptor {
 }
 
 /// A typed, strided view of a backing, 144 bytes (C: `tenon_buffer_ref_t`). It carries no address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct RawBufferRef {
     /// The backing.

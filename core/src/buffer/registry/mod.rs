@@ -46,14 +46,15 @@ pub fn succession(known: &CanonicalIdentity, offered: &CanonicalIdentity) -> Res
 /// there. What is known stays as it is.
 pub fn check_same_content(known: &BufferHandleDescriptor, offered: &BufferHandleDescriptor) -> Result<(), Refusal> {
     let conflict = |offset, found| Err(Refusal::new(Reason::IdentityConflict, found).at(offset));
+    let (known, offered) = (&known.raw, &offered.raw);
     if known.address_space != offered.address_space {
-        return conflict(2, u64::from(offered.address_space.code()));
+        return conflict(2, u64::from(offered.address_space));
     }
     if known.access != offered.access {
-        return conflict(3, u64::from(offered.access.code()));
+        return conflict(3, u64::from(offered.access));
     }
     if known.backend_kind != offered.backend_kind {
-        return conflict(4, u64::from(offered.backend_kind.code()));
+        return conflict(4, u64::from(offered.backend_kind));
     }
     if known.nbytes != offered.nbytes {
         return conflict(40, offered.nbytes);

@@ -24,8 +24,11 @@ pub unsafe extern "C" fn tenon_sim_get_device_count(count: *mut u32) -> c_int {
 /// Makes `device` current for the calling thread and counts one user more. The first one starts the device process.
 ///
 /// 107001 for a device that does not exist, 507033 when the device process cannot start.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_set_device(device: i32) -> c_int {
+pub unsafe extern "C" fn tenon_sim_set_device(device: i32) -> c_int {
     enter(Call::SetDevice, || device::set(device))
 }
 
@@ -46,16 +49,22 @@ pub unsafe extern "C" fn tenon_sim_get_device(device: *mut i32) -> c_int {
 /// Takes one user of `device` away. With the last one the device finishes what it was given, and its process ends.
 ///
 /// 107002 when it was reset as often as it was set.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_reset_device(device: i32) -> c_int {
+pub unsafe extern "C" fn tenon_sim_reset_device(device: i32) -> c_int {
     enter(Call::ResetDevice, || device::reset(device))
 }
 
 /// Waits until everything on every stream of the current device has ended; the first failure found.
 ///
 /// 107027 while any of its streams is being captured.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_synchronize_device() -> c_int {
+pub unsafe extern "C" fn tenon_sim_synchronize_device() -> c_int {
     enter(Call::SynchronizeDevice, || device::current()?.synchronize())
 }
 

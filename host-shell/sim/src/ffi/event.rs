@@ -24,8 +24,11 @@ pub unsafe extern "C" fn tenon_sim_create_event(event: *mut *mut c_void, flags: 
 }
 
 /// Destroys an event, also one that is still to be reached.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_destroy_event(event: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_destroy_event(event: *mut c_void) -> c_int {
     enter(Call::DestroyEvent, || device::current()?.destroy_event(event))
 }
 
@@ -33,8 +36,11 @@ pub extern "C" fn tenon_sim_destroy_event(event: *mut c_void) -> c_int {
 ///
 /// 107031 on the default stream during a capture, 207000 for an event without flags on a captured stream; one with flags but
 /// without SYNC is not recorded there, and the answer is 0.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_record_event(event: *mut c_void, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_record_event(event: *mut c_void, stream: *mut c_void) -> c_int {
     let record = || device::current()?.record_event(event, stream);
     // Any failure of a record on a captured stream makes the capture invalid, an injected one too.
     enter_or(Call::RecordEvent, record, || super::invalidate(stream))
@@ -44,8 +50,11 @@ pub extern "C" fn tenon_sim_record_event(event: *mut c_void, stream: *mut c_void
 ///
 /// 107024 when a captured stream would depend on something outside its capture, 107031 on the default stream during a capture,
 /// 207000 for an event with flags but without SYNC.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_stream_wait_event(stream: *mut c_void, event: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_stream_wait_event(stream: *mut c_void, event: *mut c_void) -> c_int {
     let wait = || device::current()?.wait_event(stream, event);
     // As for a record.
     enter_or(Call::StreamWaitEvent, wait, || super::invalidate(stream))
@@ -54,8 +63,11 @@ pub extern "C" fn tenon_sim_stream_wait_event(stream: *mut c_void, event: *mut c
 /// Waits until the event's last record is reached; the failure that the record carries, if any, also if it was reported before.
 ///
 /// 107028 when the last record is part of a capture.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_synchronize_event(event: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_synchronize_event(event: *mut c_void) -> c_int {
     enter(Call::SynchronizeEvent, || device::current()?.synchronize_event(event))
 }
 

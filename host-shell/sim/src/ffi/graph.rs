@@ -14,8 +14,11 @@ use crate::host::fault::Call;
 /// Begins to capture a stream: what is put on it from now on becomes a graph.
 ///
 /// 100000 for the default stream or another mode, 107027 when it is being captured already.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_capture_begin(stream: *mut c_void, mode: i32) -> c_int {
+pub unsafe extern "C" fn tenon_sim_capture_begin(stream: *mut c_void, mode: i32) -> c_int {
     enter(Call::CaptureBegin, || device::current()?.begin_capture(stream, known(mode)?))
 }
 
@@ -89,16 +92,22 @@ pub unsafe extern "C" fn tenon_sim_capture_exchange_mode(mode: *mut i32) -> c_in
 /// Enqueues one replay of a graph.
 ///
 /// 107026 while it is being captured, 107027 on a stream that is, 107004 for a graph of another device.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_graph_launch(graph: *mut c_void, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_graph_launch(graph: *mut c_void, stream: *mut c_void) -> c_int {
     enter(Call::GraphLaunch, || device::current()?.launch_graph(graph, stream))
 }
 
 /// Destroys a graph.
 ///
 /// 107026 while it is being captured, 107037 while a replay has not ended.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_graph_destroy(graph: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_graph_destroy(graph: *mut c_void) -> c_int {
     enter(Call::GraphDestroy, || device::current()?.destroy_graph(graph))
 }
 

@@ -27,8 +27,11 @@ pub unsafe extern "C" fn tenon_sim_load_binary(data: *const c_void, bytes: usize
 }
 
 /// Lets an AICPU image go. Launches of it that have not begun fail.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_unload_binary(binary: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_unload_binary(binary: *mut c_void) -> c_int {
     enter(Call::UnloadBinary, || device::current()?.unload_binary(binary))
 }
 
@@ -60,8 +63,11 @@ pub unsafe extern "C" fn tenon_sim_launch_aicpu(
 
 /// Enqueues an AICore branch, which takes one verdict of the context area at `area`. Without one in time it is 507014 at the next
 /// synchronise.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_launch_aicore(area: u64, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_launch_aicore(area: u64, stream: *mut c_void) -> c_int {
     enter(Call::LaunchAicore, || device::current()?.launch_aicore(area, stream))
 }
 
@@ -69,7 +75,10 @@ pub extern "C" fn tenon_sim_launch_aicore(area: u64, stream: *mut c_void) -> c_i
 ///
 /// 100000 for a generation of 0 or an area that is not a multiple of 64, 107000 for memory that is not allocated or overlaps
 /// another area, 207005 when there are 1,024.
+///
+/// # Safety
+/// None; the address is checked.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_register_area(area: u64, context_generation: u64) -> c_int {
+pub unsafe extern "C" fn tenon_sim_register_area(area: u64, context_generation: u64) -> c_int {
     enter(Call::RegisterArea, || device::current()?.register_area(area, context_generation))
 }

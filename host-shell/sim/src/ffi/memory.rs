@@ -29,8 +29,11 @@ pub unsafe extern "C" fn tenon_sim_malloc(memory: *mut *mut c_void, bytes: usize
 /// Gives device or callable memory back. It does not wait for the device.
 ///
 /// 100000 for what is not the start of an allocation.
+///
+/// # Safety
+/// Any value of the address is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_free(memory: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_free(memory: *mut c_void) -> c_int {
     enter(Call::Free, || device::current()?.free(memory))
 }
 
@@ -135,8 +138,11 @@ pub unsafe extern "C" fn tenon_sim_memset(destination: *mut c_void, room: usize,
 /// Fills device memory with the low byte of `value` in the order of a stream.
 ///
 /// As `tenon_sim_memcpy`; 107000 for memory that is not the device's.
+///
+/// # Safety
+/// Any value of the address is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_memset_async(
+pub unsafe extern "C" fn tenon_sim_memset_async(
     destination: *mut c_void,
     room: usize,
     value: i32,
@@ -149,8 +155,11 @@ pub extern "C" fn tenon_sim_memset_async(
 /// Writes four bytes of device memory in the order of a stream.
 ///
 /// 100000 for null or an address that is not a multiple of 4, 107000 for memory that is not the device's.
+///
+/// # Safety
+/// Any value of the address is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_write_value32_async(device: *mut c_void, value: u32, stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_write_value32_async(device: *mut c_void, value: u32, stream: *mut c_void) -> c_int {
     enter(Call::WriteValue32Async, || device::current()?.write_value(device, value, stream))
 }
 

@@ -26,24 +26,33 @@ pub unsafe extern "C" fn tenon_sim_create_stream(stream: *mut *mut c_void) -> c_
 /// Destroys a stream. What is on it still runs.
 ///
 /// 100000 for the default stream, 107027 while it is being captured.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_destroy_stream(stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_destroy_stream(stream: *mut c_void) -> c_int {
     enter(Call::DestroyStream, || device::current()?.destroy_stream(stream))
 }
 
 /// Waits until everything on the stream has ended; the first failure since the last synchronise, once.
 ///
 /// 107027 while it is being captured, 507010 when the device is lost.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_synchronize_stream(stream: *mut c_void) -> c_int {
+pub unsafe extern "C" fn tenon_sim_synchronize_stream(stream: *mut c_void) -> c_int {
     enter(Call::SynchronizeStream, || device::current()?.synchronize_stream(stream, Deadline::NEVER))
 }
 
 /// As `tenon_sim_synchronize_stream`, for at most `milliseconds`; -1 is for ever. 507046 when the time is over.
 ///
 /// 100000 for 0 and other negative times.
+///
+/// # Safety
+/// Any value of a handle is checked; nothing is followed.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_synchronize_stream_with_timeout(stream: *mut c_void, milliseconds: i32) -> c_int {
+pub unsafe extern "C" fn tenon_sim_synchronize_stream_with_timeout(stream: *mut c_void, milliseconds: i32) -> c_int {
     enter(Call::SynchronizeStreamWithTimeout, || {
         let deadline = match u64::try_from(milliseconds) {
             Ok(milliseconds @ 1..) => Deadline::after_ms(milliseconds),

@@ -49,8 +49,11 @@ pub unsafe extern "C" fn tenon_sim_fault_inject(call: *const c_char, nth: u64, c
 }
 
 /// Forgets every fault that has not struck.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_fault_clear() -> c_int {
+pub unsafe extern "C" fn tenon_sim_fault_clear() -> c_int {
     guard(|| {
         fault::clear();
         Ok(())
@@ -100,14 +103,20 @@ pub unsafe extern "C" fn tenon_sim_get_stats(stats: *mut tenon_sim_stats) -> c_i
 }
 
 /// The name of a code; `UNKNOWN` for a number that is none. The string lives as long as the library.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_error_name(code: c_int) -> *const c_char {
+pub unsafe extern "C" fn tenon_sim_error_name(code: c_int) -> *const c_char {
     Code::name_of(code).unwrap_or(c"UNKNOWN").as_ptr()
 }
 
 /// What the calling thread's last failed call found wrong, where, and what was expected; empty before the first. The string is
 /// valid until the thread's next failed call.
+///
+/// # Safety
+/// None.
 #[cfg_attr(feature = "export", unsafe(no_mangle))]
-pub extern "C" fn tenon_sim_recent_error_message() -> *const c_char {
+pub unsafe extern "C" fn tenon_sim_recent_error_message() -> *const c_char {
     error::recent_message()
 }

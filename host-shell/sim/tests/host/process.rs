@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{Device, HOST_TO_DEVICE, call, message, ok, own_children, prepare};
+use crate::support::{Device, HOST_TO_DEVICE, call, message, ok, prepare};
 
 /// A scene, to be run in a process of its own.
 fn scene(name: &str, environment: &[(&str, &str)]) -> Command {
@@ -32,6 +32,12 @@ fn play_well(scene: &str, environment: &[(&str, &str)]) -> String {
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("1 passed"), "the scene {scene} exists: {text}");
     text
+}
+
+/// Children of the thread that runs the scene, which is the one that starts devices.
+fn own_children() -> Vec<u32> {
+    let text = std::fs::read_to_string("/proc/thread-self/children").expect("Linux lists children");
+    text.split_whitespace().map(|child| child.parse().expect("a number")).collect()
 }
 
 fn exists(pid: u32) -> bool {

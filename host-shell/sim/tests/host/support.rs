@@ -18,12 +18,10 @@ pub(crate) const SYNC: u32 = 1;
 
 /// Runs an exported function, whose contract the test keeps.
 macro_rules! call {
-    ($function:ident($($argument:expr),* $(,)?)) => {{
-        #[allow(unused_unsafe, reason = "functions that take no pointers are safe")]
+    ($function:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: every pointer that a test passes is null, deliberately wrong as a value, or valid for the call.
-        let answer = unsafe { $crate::support::$function($($argument),*) };
-        answer
-    }};
+        unsafe { $crate::support::$function($($argument),*) }
+    };
 }
 pub(crate) use call;
 
@@ -37,7 +35,8 @@ pub(crate) use ok;
 
 /// The thread's last message.
 pub(crate) fn message() -> String {
-    let text = tenon_sim_recent_error_message();
+    // SAFETY: the function has no condition.
+    let text = unsafe { tenon_sim_recent_error_message() };
     // SAFETY: a C string that lives until this thread's next failing call.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
@@ -125,10 +124,4 @@ impl Drop for Device {
 /// Copies of `value` bytes, for comparing.
 pub(crate) fn filled(bytes: usize, value: u8) -> Vec<u8> {
     vec![value; bytes]
-}
-
-/// The child processes that the calling thread has started: its devices.
-pub(crate) fn own_children() -> Vec<u32> {
-    let text = std::fs::read_to_string("/proc/thread-self/children").expect("Linux lists children");
-    text.split_whitespace().map(|child| child.parse().expect("a number")).collect()
 }
