@@ -4,6 +4,8 @@
 //! by its vocabulary, so what a mode may not do cannot be written in it. Decisions are those of `tenon-core`; here they are acted
 //! on.
 
+// Under loom only its table of contexts is there, for that table's tests.
+#[cfg(any(not(loom), test))]
 pub mod abi;
 pub mod diag;
 pub mod error;

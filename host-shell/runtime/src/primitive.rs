@@ -1,11 +1,10 @@
 //! Atomics and cells of this crate, from one place, with loom underneath in tests.
 //!
 
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(loom)]
-pub(crate) use loom::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU64},
-};
+pub(crate) use loom::{cell::UnsafeCell, sync::atomic::AtomicBool};
 
 #[cfg(not(loom))]
 pub(crate) use self::cell::UnsafeCell;

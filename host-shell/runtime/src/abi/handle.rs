@@ -43,6 +43,7 @@ pub(crate) enum NotAHandle {
     Destroyed,
 }
 
+#[cfg(not(loom))]
 impl NotAHandle {
     /// What the log line says of it.
     pub(crate) const fn describe(self) -> &'static str {
