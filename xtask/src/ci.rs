@@ -113,7 +113,14 @@ fn lanes() -> Vec<Lane> {
 /// A variant's actions, in the order in which it lists them.
 fn variant_lane(variant: &'static Variant) -> Lane {
     let lane = Lane::new(variant.name(), variant.budget, variant.why, move |workspace| {
-        variant.actions.iter().try_for_each(|action| perform(workspace, variant, *action))
+        // All of them, as with lanes: one failure says nothing about the next action.
+        let failures: Vec<String> = variant
+            .actions
+            .iter()
+            .filter_map(|action| perform(workspace, variant, *action).err())
+            .map(|error| error.to_string())
+            .collect();
+        if failures.is_empty() { Ok(()) } else { Err(failures.join("; ").into()) }
     })
     .needing(variant.needs);
     let is_quick = variant.profile == Profile::Dev && variant.package != "tenon-tests";
@@ -132,7 +139,10 @@ fn perform(workspace: &Workspace, variant: &Variant, action: Action) -> Result {
             run_command(cmd!(shell, "cargo clippy --quiet {selection...} --lib --no-deps -- -D warnings"))
         }
         Action::Doc => {
-            run_command(cmd!(shell, "env RUSTDOCFLAGS=-Dwarnings cargo doc --quiet {selection...} --no-deps --lib"))
+            // The readers are those who work on the code: private items are documented too, and links may lead to them.
+            let flags = "RUSTDOCFLAGS=-Dwarnings -Arustdoc::private_intra_doc_links";
+            let options = ["--no-deps", "--lib", "--document-private-items"];
+            run_command(cmd!(shell, "env {flags} cargo doc --quiet {selection...} {options...}"))
         }
         Action::Test if variant.profile == Profile::Loom => test_with_loom(workspace, variant),
         Action::Test => test(workspace, variant),

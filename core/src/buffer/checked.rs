@@ -1,6 +1,6 @@
 //! Identity, descriptor and reference that keep every rule.
 //!
-//! Their fields are private to this module's parent: [`validate`](super::validate) fills them, and whoever has one has the proof.
+//! Their fields are private to this module's parent: [`validate`](mod@super::validate) fills them, and whoever has one has the proof.
 
 use core::num::{NonZeroU32, NonZeroU64};
 

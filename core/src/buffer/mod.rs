@@ -4,7 +4,7 @@
 //! [`BufferHandleDescriptor`] or a [`BufferRef`], and every boundary goes through it: builders, decoders, importers, the C ABI
 //! and Python. What it accepts keeps one promise: every byte that the view can touch lies inside the backing.
 //!
-//! A reference never carries an address. [`device_tensor`] is the one step from a reference and a base to something that does.
+//! A reference never carries an address. [`device_tensor()`] is the one step from a reference and a base to something that does.
 //!
 //! # Not here
 //!

@@ -55,7 +55,7 @@ pub fn descriptor_from_bytes(bytes: &[u8]) -> Result<BufferHandleDescriptor, Ref
 /// Reads and checks the reference at the start of a slice of any alignment. What follows it is not read.
 ///
 /// # Errors
-/// [`Reason::Truncated`] for fewer than 144 bytes, else as [`reference`].
+/// [`Reason::Truncated`] for fewer than 144 bytes, else as [`reference()`].
 #[inline]
 pub fn reference_from_bytes(bytes: &[u8]) -> Result<BufferRef, Refusal> {
     match RawBufferRef::read_from_prefix(bytes) {
