@@ -14,7 +14,7 @@ use crate::workspace::{Result, Workspace, run as run_command};
 const BENCHES: &[(&str, &str, &str)] = &[
     ("tenon-tests", "reference", "packet"),
     ("tenon-tests", "reference", "buffer"),
-    ("tenon-host-runtime", "", "launch"),
+    ("tenon-host-runtime", "kernel-mode", "launch"),
 ];
 
 /// By how much a quick run may exceed a limit: few rounds on a busy machine show a design that has lost, not a percent.
@@ -99,6 +99,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn every_bench_of_every_package_is_run() {
+        for package in &Workspace::find().expect("cargo metadata").members {
+            let manifest: toml::Table =
+                fs::read_to_string(&package.manifest_path).expect("read").parse().expect("a manifest");
+            let benches = manifest.get("bench").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+            for bench in benches {
+                let name = bench.get("name").and_then(toml::Value::as_str).expect("a name");
+                let is_run =
+                    BENCHES.iter().any(|(package_name, _, bench)| *package_name == package.name && *bench == name);
+                assert!(is_run, "bench {name} of {} is never run", package.name);
+            }
+        }
+    }
 
     #[test]
     fn a_ratio_above_its_limit_fails_and_names_itself() {
