@@ -131,12 +131,15 @@ fn perform(workspace: &Workspace, variant: &Variant, action: Action) -> Result {
     let shell = &workspace.shell;
     let selection = variant.selection();
     match action {
-        // Lints say the same in every profile, so all share the artifacts of one.
+        // Lints say the same in every profile, so all share the artifacts of one; but without std nothing unwinds, which only
+        // the device's profile knows.
         Action::Clippy => {
             run_command(cmd!(shell, "cargo clippy --quiet {selection...} --all-targets --no-deps -- -D warnings"))
         }
         Action::ClippyLib => {
-            run_command(cmd!(shell, "cargo clippy --quiet {selection...} --lib --no-deps -- -D warnings"))
+            let profile = if variant.profile == Profile::Device { variant.profile.cargo_name() } else { "dev" };
+            let options = ["--profile", profile, "--lib", "--no-deps"];
+            run_command(cmd!(shell, "cargo clippy --quiet {selection...} {options...} -- -D warnings"))
         }
         Action::Doc => {
             // The readers are those who work on the code: private items are documented too, and links may lead to them.
