@@ -45,6 +45,7 @@ pub mod mode;
 pub mod packet;
 pub mod phase;
 pub mod record;
+pub mod settings;
 pub mod status;
 pub mod table;
 pub mod tensor;

@@ -8,6 +8,7 @@ use tenon_core::contents::LaunchRefusal;
 use tenon_core::mode::ModeConflict;
 use tenon_core::packet::EmitError;
 use tenon_core::phase;
+use tenon_core::settings::SettingsConflict;
 use tenon_core::status::{DispatchAnswer, RuntimeError};
 use tenon_core::table::TableError;
 use tenon_core::vocabulary::VendorError;
@@ -52,6 +53,9 @@ pub enum ContextError {
     /// A committed region would have to change.
     #[error("region {} has {} bytes and cannot become {}", .0.region.name(), .0.committed, .0.requested)]
     Arena(CommitRefused),
+    /// A run asks for another configuration than the context was prepared with.
+    #[error("the configuration: {0}")]
+    Settings(SettingsConflict),
     /// The callable image breaks a rule.
     #[error("the callable image: {0}")]
     Image(callable::Refusal),
@@ -124,6 +128,7 @@ impl ContextError {
             | Self::ContextGeneration(_)
             | Self::DeviceBusy => RuntimeError::InvalidState,
             Self::NoAreaLeft => RuntimeError::CallableCountExceeded,
+            Self::Settings(_) => RuntimeError::PreparedIncompatible,
             Self::Plan(_) | Self::Image(_) | Self::Contents(_) | Self::NotAllocated { .. } => {
                 RuntimeError::InvalidArgument
             }
@@ -171,6 +176,12 @@ impl From<CommitRefused> for ContextError {
 impl From<callable::Refusal> for ContextError {
     fn from(refusal: callable::Refusal) -> Self {
         Self::Image(refusal)
+    }
+}
+
+impl From<SettingsConflict> for ContextError {
+    fn from(conflict: SettingsConflict) -> Self {
+        Self::Settings(conflict)
     }
 }
 

@@ -61,7 +61,7 @@ pub unsafe extern "C" fn simpler_init(
         let _ = enable_sdma;
         // SAFETY: the check above has passed, and 2. of this function.
         let images = unsafe { claimed.images() };
-        let prewarm = prewarm.map(|config| config.runtime_env);
+        let prewarm = prewarm.as_ref();
         enter(ctx, |context| context.init_program(&ProgramInit { device_id, images, prewarm }))?;
         Ok(0)
     })
@@ -156,9 +156,9 @@ pub unsafe extern "C" fn simpler_run(
         let slot = arguments::program_run(ctx.addr(), callable_id, args.addr(), config.as_ref())?;
         // SAFETY: the check above has passed, and 2. of this function.
         let args = unsafe { claim::task_args(args) };
-        let runtime_env = config.map(|config| config.runtime_env).unwrap_or_default();
+        let config = config.unwrap_or_default();
         enter(ctx, |context| {
-            context.program()?.run(slot, args, &runtime_env)?;
+            context.program()?.run(slot, args, &config)?;
             Ok(0)
         })
     })

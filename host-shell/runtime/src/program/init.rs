@@ -2,8 +2,9 @@
 //!
 
 use tenon_core::arena::{ArenaPlan, ArenaSizes, Growth};
+use tenon_core::settings::Settings;
 use tenon_core::vocabulary::{ContextEvent, DeviceImages, HiddenStream, StreamId, VendorError};
-use tenon_core::wire::RuntimeEnv;
+use tenon_core::wire::CallConfig;
 
 use super::{Inner, Live, ProgramPlatform, Stage};
 use crate::arena::Arena;
@@ -21,8 +22,8 @@ pub struct ProgramInit<'a> {
     pub device_id: i32,
     /// Device images.
     pub images: DeviceImages<'a>,
-    /// What the arena has from the start; `None` leaves it to the first run.
-    pub prewarm: Option<RuntimeEnv>,
+    /// The configuration that runs will have, and what the arena has from the start; `None` leaves both to the first run.
+    pub prewarm: Option<&'a CallConfig>,
 }
 
 pub(super) fn init<P: ProgramPlatform>(
@@ -33,7 +34,8 @@ pub(super) fn init<P: ProgramPlatform>(
     if inner.stage != Stage::New {
         return Err(ContextError::Program(inner.stage.describe()));
     }
-    let sizes = request.prewarm.as_ref().map_or(Ok(ArenaPlan::new()), ArenaPlan::for_rings)?.sizes();
+    let sizes =
+        request.prewarm.map_or(Ok(ArenaPlan::new()), |config| ArenaPlan::for_rings(&{ config.runtime_env }))?.sizes();
     // What an earlier init could not undo is in the way of this one.
     let_go(inner).map_err(|error| ContextError::vendor("undoing an earlier init", error))?;
     let generation = ContextGeneration::mint()?;
@@ -80,7 +82,15 @@ fn make<P: ProgramPlatform>(
     platform.synchronize_stream(aicpu).map_err(|error| ContextError::vendor("writing the context area", error))?;
     let arena = Arena::create(platform, held, Growth::BetweenRuns, sizes)?;
     residency.register(platform, held, generation.get())?;
-    Ok(Live { aicpu, aicore, residency, arena, packet: PacketBuffer::new(), refusals: 0 })
+    Ok(Live {
+        aicpu,
+        aicore,
+        residency,
+        arena,
+        packet: PacketBuffer::new(),
+        settings: request.prewarm.map(Settings::of),
+        refusals: 0,
+    })
 }
 
 pub(super) fn finalize<P: ProgramPlatform>(inner: &mut Inner<P>, published: &Published) -> Result<(), ContextError> {

@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use tenon_core::entries::ContextState;
 use tenon_core::generation::SlotIndex;
+use tenon_core::settings::Settings;
 use tenon_core::vocabulary::{DeviceOwnership, StreamId, VendorError};
-use tenon_core::wire::{ContextErrors, RuntimeEnv, StorageTaskArgs};
+use tenon_core::wire::{CallConfig, ContextErrors, StorageTaskArgs};
 
 pub use self::init::ProgramInit;
 use self::memory::UserMemory;
@@ -69,6 +70,8 @@ struct Live {
     residency: Residency,
     arena: Arena,
     packet: Box<PacketBuffer>,
+    /// What runs have in common; `None` until one has said.
+    settings: Option<Settings>,
     /// Refusals on the device that have been answered already.
     refusals: u64,
 }
@@ -145,13 +148,14 @@ impl<P: ProgramPlatform> ProgramContext<P> {
         self.enter(|inner| run::unregister(inner, &self.published, slot))
     }
 
-    /// Runs the callable in `slot` and waits for its end. Where `env` asks for more than the arena has, the arena grows first.
+    /// Runs the callable in `slot` and waits for its end. Where `config` asks for more than the arena has, the arena grows first.
     ///
     /// # Errors
+    /// [`ContextError::Settings`] for another configuration than the context was prepared with, nothing is run.
     /// [`ContextError::Device`] when the device refused or the callable reported failure; the context goes on. Others are what
     /// stopped it on the host.
-    pub fn run(&self, slot: SlotIndex, args: &StorageTaskArgs, env: &RuntimeEnv) -> Result<(), ContextError> {
-        self.enter(|inner| run::run(inner, &self.published, slot, args, env))
+    pub fn run(&self, slot: SlotIndex, args: &StorageTaskArgs, config: &CallConfig) -> Result<(), ContextError> {
+        self.enter(|inner| run::run(inner, &self.published, slot, args, config))
     }
 
     /// Allocates device memory for the caller.

@@ -6,9 +6,10 @@ use tenon_core::callable::CallableImage;
 use tenon_core::contents::LaunchArguments;
 use tenon_core::generation::{CallableId, SlotIndex};
 use tenon_core::packet::Draft;
+use tenon_core::settings::Settings;
 use tenon_core::status::DispatchAnswer;
 use tenon_core::vocabulary::VendorError;
-use tenon_core::wire::{Mode, RuntimeEnv, StorageTaskArgs};
+use tenon_core::wire::{CallConfig, Mode, StorageTaskArgs};
 
 use super::{Inner, Live, ProgramPlatform, Stage, ready};
 use crate::error::ContextError;
@@ -65,7 +66,7 @@ pub(super) fn run<P: ProgramPlatform>(
     published: &Published,
     slot: SlotIndex,
     args: &StorageTaskArgs,
-    env: &RuntimeEnv,
+    config: &CallConfig,
 ) -> Result<(), ContextError> {
     let Inner { platform, held, stage, live, .. } = inner;
     let live = ready(*stage, live)?;
@@ -80,9 +81,11 @@ pub(super) fn run<P: ProgramPlatform>(
         scalars: arguments.scalars,
     };
     let packet = draft.emit(&mut live.packet.0)?;
+    let settings = Settings::of(config);
+    let settings = live.settings.map_or(Ok(settings), |held| held.admit(settings))?;
 
     // A run asks for what it needs; what an earlier one needed stays.
-    let mut sizes = ArenaPlan::for_rings(env)?.sizes();
+    let mut sizes = ArenaPlan::for_rings(&{ config.runtime_env })?.sizes();
     for (size, committed) in sizes.iter_mut().zip(live.arena.sizes()) {
         *size = committed.max(*size);
     }
@@ -90,6 +93,7 @@ pub(super) fn run<P: ProgramPlatform>(
         failed.teardown.inspect(|error| published.note_teardown(*error));
         failed.error
     })?;
+    live.settings = Some(settings);
 
     // AICore goes first: the AICPU side needs it resident.
     let area = live.residency.area();

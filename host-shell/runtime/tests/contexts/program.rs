@@ -7,7 +7,7 @@ use host_runtime::unlatched::UnlatchedContext;
 use tenon_core::entries::ContextState;
 use tenon_core::status::DispatchAnswer;
 use tenon_core::vocabulary::{DeviceImages, MemoryKind};
-use tenon_core::wire::RuntimeEnv;
+use tenon_core::wire::{CallConfig, RuntimeEnv};
 
 use crate::fake::Stream::{Aicore, Aicpu};
 use crate::fake::{Balance, Call, FakePlatform};
@@ -29,7 +29,8 @@ fn latched() -> (FakePlatform, Program) {
 }
 
 fn init(context: &Program, prewarm: Option<RuntimeEnv>) -> Result<(), ContextError> {
-    context.init(&ProgramInit { device_id: 2, images: DeviceImages::default(), prewarm })
+    let prewarm = prewarm.map(config);
+    context.init(&ProgramInit { device_id: 2, images: DeviceImages::default(), prewarm: prewarm.as_ref() })
 }
 
 /// An initialised context with a callable in slot 0, and a journal that begins behind it.
@@ -44,8 +45,12 @@ fn ready() -> (FakePlatform, Program) {
     (platform, context)
 }
 
+fn config(runtime_env: RuntimeEnv) -> CallConfig {
+    CallConfig { runtime_env, ..CallConfig::default() }
+}
+
 fn run(context: &Program) -> Result<(), ContextError> {
-    context.run(slot(0), &arguments(), &RINGS)
+    context.run(slot(0), &arguments(), &config(RINGS))
 }
 
 #[test]
@@ -131,10 +136,10 @@ fn the_arena_grows_between_runs_and_never_shrinks() {
     run(&context).unwrap();
     assert_eq!(platform.fake().addresses(MemoryKind::Arena), bases);
     let more = RuntimeEnv { ring_heap: [4096; 4], ..RINGS };
-    context.run(slot(0), &arguments(), &more).unwrap();
+    context.run(slot(0), &arguments(), &config(more)).unwrap();
     assert_eq!(context.committed_bytes(), before + 4 * (4096 - 1024));
     assert_eq!(platform.fake().balance().regions, 3);
-    context.run(slot(0), &arguments(), &RuntimeEnv::default()).unwrap();
+    context.run(slot(0), &arguments(), &CallConfig::default()).unwrap();
     assert_eq!(context.committed_bytes(), before + 4 * (4096 - 1024));
 }
 
@@ -144,7 +149,7 @@ fn a_failed_growth_leaves_the_arena_as_it_was() {
     let bases = platform.fake().addresses(MemoryKind::Arena);
     platform.fail(2);
     let more = RuntimeEnv { ring_heap: [4096; 4], ring_dep_pool: [64; 4], ..RINGS };
-    assert_eq!(context.run(slot(0), &arguments(), &more).unwrap_err().code(), -1000);
+    assert_eq!(context.run(slot(0), &arguments(), &config(more)).unwrap_err().code(), -1000);
     assert_eq!(platform.fake().addresses(MemoryKind::Arena), bases);
     assert_eq!(run(&context), Ok(()));
 }
@@ -258,4 +263,27 @@ fn a_lost_device_is_left_alone_and_the_context_is_finalised() {
     assert_eq!(context.finalize(), Ok(()));
     assert_eq!(context.state(), ContextState::Finalized);
     assert_eq!(context.errors().teardown_error, -1000);
+}
+
+#[test]
+fn a_run_prepared_under_another_configuration_is_refused_with_nothing_run() {
+    let (platform, context) = ready();
+    let traced = CallConfig { enable_pmu: 1, ..config(RINGS) };
+    let refused = context.run(slot(0), &arguments(), &traced).unwrap_err();
+    assert_eq!(refused.code(), -1002);
+    assert_eq!(refused.to_string(), "the configuration: enable_pmu is 1, but the context was prepared with 0");
+    assert!(platform.fake().journal.is_empty());
+    run(&context).unwrap();
+}
+
+#[test]
+fn without_a_prewarm_the_first_run_says_what_the_others_have() {
+    let (_platform, context) = latched();
+    init(&context, None).unwrap();
+    image(b"code").with(|bytes| context.register(slot(0), bytes)).unwrap();
+    let four = CallConfig { aicpu_thread_num: 4, ..config(RINGS) };
+    let three = CallConfig { aicpu_thread_num: 3, ..four };
+    context.run(slot(0), &arguments(), &four).unwrap();
+    assert_eq!(context.run(slot(0), &arguments(), &three).unwrap_err().code(), -1002);
+    run(&context).unwrap();
 }
