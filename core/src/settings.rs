@@ -1,4 +1,4 @@
-//! What of a configuration stays as it is between the runs of one program-mode context.
+//! What of a configuration stays as it is between the runs of one context.
 //!
 //! Ring sizes may differ from run to run: they are capacity, and the arena grows. The number of AICPU threads and the diagnostics
 //! are how the context was prepared: a run that asks for others was prepared for another context.

@@ -1,4 +1,4 @@
-//! The rules of buffers, case by case: descriptors, views, blobs, arguments, device tensors.
+//! The rules of buffers, case by case.
 //!
 
 #[path = "common/buffer.rs"]

@@ -1,4 +1,4 @@
-//! What acceptance and overlap promise, against every byte of small views and against 128-bit arithmetic on all.
+//! What acceptance and overlap promise, against every byte of small views.
 //!
 
 #[path = "common/buffer.rs"]

@@ -1,4 +1,4 @@
-//! Views of views mean the elements that their names promise, and never leave the backing.
+//! Views of views mean the elements they name, and never leave the backing.
 //!
 
 #[path = "common/buffer.rs"]

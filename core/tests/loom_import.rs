@@ -1,4 +1,4 @@
-//! Every interleaving of importers of one backing: mapped once, never unmapped under a user, never leaked.
+//! Every interleaving of importers of one backing: mapped once, never leaked.
 //!
 #![cfg(loom)]
 

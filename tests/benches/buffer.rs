@@ -1,4 +1,4 @@
-//! Buffer references: Tenon against straight C++17 -O2, in interleaved rounds of one run.
+//! Buffer references: Tenon against straight C++17 -O2, in one run.
 //!
 //! `--json FILE` writes the figures, `--quick` does few rounds. The limits are on ratios of two times of the same round.
 

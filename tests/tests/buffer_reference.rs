@@ -1,4 +1,4 @@
-//! Tenon's rules of buffers and those in C++ answer alike, to every vector and to a million mutations of them.
+//! Tenon's rules of buffers and those in C++ answer alike, to a million mutations.
 //!
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Any bytes as references and blobs: what is accepted stays inside its backing, and overlap misses nothing.
+//! Any bytes as references and blobs: what is accepted stays inside its backing.
 //!
 #![no_main]
 

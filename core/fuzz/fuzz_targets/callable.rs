@@ -1,4 +1,4 @@
-//! Any bytes as a callable image: no reader panics, and what is accepted can be written again.
+//! Any bytes as an image: no reader panics, what is accepted can be written again.
 //!
 //! A header is 9,376 bytes, nearly all of them tables that are not used: the input is what to change in a header of zeroes, and
 //! the storage behind it.
