@@ -208,18 +208,19 @@ fn run_fuzz(workspace: &Workspace) -> Result {
     })
 }
 
-/// The lanes that `options` ask for.
+/// The lanes that `options` ask for. A name that is a lane's own means that lane; any other means all that contain it.
 fn chosen(lanes: Vec<Lane>, options: &Options) -> Result<Vec<Lane>> {
-    for name in &options.only {
-        if !lanes.iter().any(|lane| lane.name.contains(name)) {
-            return Err(format!("no lane has {name} in its name; `cargo xtask ci --list --full` prints them").into());
-        }
+    let is_whole = |name: &str| lanes.iter().any(|lane| lane.name == name);
+    let means = |name: &str, lane: &Lane| if is_whole(name) { lane.name == name } else { lane.name.contains(name) };
+    if let Some(name) = options.only.iter().find(|name| !lanes.iter().any(|lane| means(name, lane))) {
+        return Err(format!("no lane has {name} in its name; `cargo xtask ci --list --full` prints them").into());
     }
-    let is_named = |lane: &Lane| options.only.iter().any(|name| lane.name.contains(name));
-    Ok(lanes
-        .into_iter()
-        .filter(|lane| if options.only.is_empty() { options.full || !lane.is_full_only } else { is_named(lane) })
-        .collect())
+    let is_asked_for = |lane: &Lane| match options.only.as_slice() {
+        [] => options.full || !lane.is_full_only,
+        names => names.iter().any(|name| means(name, lane)),
+    };
+    let asked_for: Vec<bool> = lanes.iter().map(is_asked_for).collect();
+    Ok(lanes.into_iter().zip(asked_for).filter_map(|(lane, is_asked_for)| is_asked_for.then_some(lane)).collect())
 }
 
 fn print(lanes: &[Lane]) {
@@ -268,6 +269,13 @@ mod tests {
         assert!(chosen(lanes(), &options(&["no-such-lane"], false)).is_err());
         let lanes = chosen(lanes(), &options(&["tidy"], false)).expect("tidy");
         assert_eq!(lanes.len(), 1);
+    }
+
+    #[test]
+    fn a_whole_name_means_one_lane_and_a_part_means_all_that_have_it() {
+        let names = |only| chosen(lanes(), &options(&[only], false)).expect("lanes").into_iter().map(|lane| lane.name);
+        assert_eq!(names("fmt").collect::<Vec<_>>(), ["fmt"]);
+        assert!(names("/defmt").count() >= 2);
     }
 
     #[test]
