@@ -189,6 +189,9 @@ fn two_identities_meet_only_where_their_bodies_lead_to_the_same_bytes() {
     let object = view(&named(4096), DataType::U8, 0, &[16], None);
     assert_eq!(overlap(&wrap(1, 0x10000), &object), Overlap::None);
     assert_eq!(overlap(&object, &object), Overlap::Covered);
+    let twice = BufferHandleDescriptor::new(identity(3), &named(4096).backing(), Access::Read, 4096).unwrap();
+    assert_eq!(overlap(&object, &view(&twice, DataType::U8, 15, &[16], None)), Overlap::Partial);
+    assert_eq!(overlap(&object, &view(&twice, DataType::U8, 16, &[16], None)), Overlap::None);
 }
 
 #[test]

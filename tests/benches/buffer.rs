@@ -86,21 +86,41 @@ fn mixed() -> Vec<BufferRef> {
     (0..SET).map(|_| view()).collect()
 }
 
-/// Boxes of one 3-D array, two by two: apart, meeting and inside each other.
+/// Boxes of arrays of one to five axes, two by two of the same array. Their bounding ranges meet: those of others are told apart
+/// by two comparisons, and nothing would be compared here.
 fn boxes() -> Vec<BufferRef> {
     let mut random = Random(5);
     let descriptor = descriptor(named("psm_deadbeef"), 64 * 48 * 40 * 2);
-    let draft = Draft { byte_offset: 0, shape: &[64, 48, 40], strides: None, dtype: DataType::F16 };
-    let array = BufferRef::new(&descriptor, &draft).expect("the whole array");
-    let mut view = || {
-        let mut range = |len| {
-            let start = random.below(len);
-            (start, 1 + random.below(len - start))
-        };
-        let ranges = [range(64), range(48), range(40)];
-        array.sub_view(&ranges.map(|range| range.0), &ranges.map(|range| range.1)).expect("inside the array")
+    let array = |shape: &[u32]| {
+        let draft = Draft { byte_offset: 0, shape, strides: None, dtype: DataType::F16 };
+        BufferRef::new(&descriptor, &draft).expect("the whole backing")
     };
-    (0..2 * SET).map(|_| view()).collect()
+    let arrays = [
+        array(&[122_880]),
+        array(&[384, 320]),
+        array(&[64, 48, 40]),
+        array(&[8, 24, 32, 20]),
+        array(&[8, 4, 6, 32, 20]),
+    ];
+    let mut inside = |array: &BufferRef| {
+        let ranges: Vec<(u32, u32)> = array
+            .shape()
+            .iter()
+            .map(|len| {
+                let start = random.below(*len);
+                (start, 1 + random.below(len - start))
+            })
+            .collect();
+        let [offsets, shape] =
+            [0, 1].map(|part| ranges.iter().map(|range| [range.0, range.1][part]).collect::<Vec<_>>());
+        array.sub_view(&offsets, &shape).expect("inside the array")
+    };
+    let meet = |pair: &[BufferRef; 2]| {
+        let [probe, entry] = pair.map(|view| view.byte_offset()..view.byte_offset() + view.extent_bytes());
+        probe.start < entry.end && entry.start < probe.end
+    };
+    let pairs = arrays.iter().cycle().map(|array| [inside(array), inside(array)]);
+    pairs.filter(meet).take(SET).flatten().collect()
 }
 
 /// The references as they travel.

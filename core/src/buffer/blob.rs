@@ -103,8 +103,7 @@ impl<'a> BlobReader<'a> {
 
 #[inline]
 fn check(bytes: &[u8; size_of::<RawBufferRef>()]) -> Result<BufferRef, Refusal> {
-    let raw: RawBufferRef = zerocopy::transmute!(*bytes);
-    validate::reference(&raw)
+    validate::reference_from_bytes(bytes)
 }
 
 fn count(found: i32, negative: Reason) -> Result<u64, Refusal> {

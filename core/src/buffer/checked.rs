@@ -134,7 +134,7 @@ impl ShmName {
             return Err(Refusal::new(Reason::BodyLenOutOfRange, name.len() as u64).limit(BODY_BYTES as u64));
         };
         room.copy_from_slice(name.as_bytes());
-        validate::name(name.as_bytes())?;
+        validate::check_name(name.as_bytes())?;
         Ok(Self { bytes, len })
     }
 

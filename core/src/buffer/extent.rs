@@ -18,11 +18,11 @@ pub fn extent_bytes(shapes: &[u32; MAX_AXES], strides: &[u32; MAX_AXES], dtype: 
 /// The last element that a view touches, from its first: below 2⁶⁷ for every bit pattern, so nothing in it can wrap.
 #[inline]
 pub(super) fn last_element(shapes: &[u32; MAX_AXES], strides: &[u32; MAX_AXES]) -> u128 {
-    let ([a, b, c, d, e], [r, s, t, u, v]) = (*shapes, *strides);
     // (2³²−1)² fits 64 bits; an axis of shape 0 is refused elsewhere, or is unused and has stride 0.
-    let steps = |shape: u32, stride: u32| u128::from(u64::from(shape.wrapping_sub(1)).wrapping_mul(u64::from(stride)));
-    let (outer, inner) = (steps(a, r).wrapping_add(steps(b, s)), steps(c, t).wrapping_add(steps(d, u)));
-    outer.wrapping_add(inner).wrapping_add(steps(e, v))
+    shapes.iter().zip(strides).fold(0, |last: u128, (shape, stride)| {
+        let steps = u64::from(shape.wrapping_sub(1)).wrapping_mul(u64::from(*stride));
+        last.wrapping_add(u128::from(steps))
+    })
 }
 
 /// Logarithm of an element's size; for a number that is no type, that of some other.
