@@ -195,6 +195,25 @@ fn two_identities_meet_only_where_their_bodies_lead_to_the_same_bytes() {
 }
 
 #[test]
+fn a_box_that_goes_on_in_the_next_row_is_no_box_of_the_array() {
+    let descriptor = named(100);
+    let wrapping = view(&descriptor, DataType::U8, 5, &[2, 8], Some(&[10, 1]));
+    let next_row = view(&descriptor, DataType::U8, 10, &[1, 3], Some(&[10, 1]));
+    assert!(!buffer::touched(&wrapping).is_disjoint(&buffer::touched(&next_row)));
+    assert_eq!(overlap(&wrapping, &next_row), Overlap::Partial);
+    assert_eq!(overlap(&next_row, &wrapping), Overlap::Partial);
+}
+
+#[test]
+fn a_backing_that_no_memory_has_is_not_modelled() {
+    let largest = |nbytes| view(&named(nbytes), DataType::U8, 0, &[2, 1], Some(&[4, 1]));
+    let other = |nbytes| view(&named(nbytes), DataType::U8, 1, &[2, 1], Some(&[4, 1]));
+    assert_eq!(overlap(&largest((1 << 63) - 4), &other((1 << 63) - 4)), Overlap::None);
+    assert_eq!(overlap(&largest(1 << 63), &other(1 << 63)), Overlap::Partial);
+    assert_eq!(overlap(&largest(1 << 33), &other(1 << 33)), Overlap::None);
+}
+
+#[test]
 fn a_blob_comes_back_as_it_was_written_at_any_alignment() {
     let references: Vec<BufferRef> =
         (0..5).map(|index| view(&named(4096), DataType::I16, index * 2, &[3, 4], Some(&[7, 1]))).collect();
