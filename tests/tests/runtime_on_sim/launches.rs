@@ -65,6 +65,18 @@ fn a_context_runs_on_the_device_image_that_its_caller_brings() {
 }
 
 #[test]
+fn contexts_that_bring_the_same_device_image_share_one() {
+    let device = Device::new();
+    let image = std::fs::read(build_directory().join("lib/libtenon_aicpu.so")).unwrap();
+    // More than a device can hold at once.
+    for _ in 0..70 {
+        let context = Context::fresh(&device);
+        assert_eq!(context.init_with(&image), 0);
+        context.close();
+    }
+}
+
+#[test]
 fn two_contexts_share_a_device_and_do_not_touch_each_other() {
     let device = Device::new();
     let (first, second) = (Context::live(&device), Context::live(&device));

@@ -11,6 +11,7 @@ use tenon_core::wire::MAX_PACKET_BYTES;
 use super::device::{Device, lock};
 use super::error::{Code, Result, fail};
 use super::handle::{self, Handle, Kind};
+use super::session::Session;
 use super::wait::{self, Deadline};
 use crate::shm::{MAX_BINARIES, TaskHeader, binary_state, kind};
 
@@ -34,6 +35,9 @@ struct Place {
     state: State,
     /// Where the image lies in the store. It stays there for as long as the place is used.
     offset: u64,
+    bytes: u64,
+    /// Loads that have not been undone.
+    loads: u32,
 }
 
 /// The images of one device; place 0 is the device's own.
@@ -66,7 +70,8 @@ impl Binaries {
 }
 
 impl Device {
-    /// Has the device load an AICPU image, and waits until it has.
+    /// Has the device load an AICPU image, and waits until it has. Identical bytes are loaded once and share a handle, which is good
+    /// until it has been unloaded as often as it was loaded: a runtime hands over its image with every context.
     ///
     /// # Errors
     /// 100000 for no bytes, 207005 without a place or room, the device's code for an image that it cannot load, 507010.
@@ -79,6 +84,11 @@ impl Device {
         }
         let session = self.session()?;
         let size = bytes as u64;
+        // SAFETY: the caller's promise, for the length of this call.
+        let image = unsafe { core::slice::from_raw_parts(data.cast::<u8>(), bytes) };
+        if let Some(handle) = self.share_binary(&session, image) {
+            return Ok(handle);
+        }
         let offset = lock(&self.memory).allocate_store(size)?;
         let give_back = |code: Code| {
             lock(&self.memory).free_store(offset);
@@ -88,10 +98,10 @@ impl Device {
             return Err(give_back(fail!(INTERNAL, "the store gave a range outside itself")));
         };
         // SAFETY:
-        // 1. The source is the caller's promise.
+        // 1. The source is the slice above.
         // 2. The destination is room of the store that was just given to this image alone.
-        unsafe { ptr::copy_nonoverlapping(data.cast::<u8>(), room.as_ptr(), bytes) };
-        let (index, generation) = self.reserve_binary(offset).map_err(give_back)?;
+        unsafe { ptr::copy_nonoverlapping(image.as_ptr(), room.as_ptr(), bytes) };
+        let (index, generation) = self.reserve_binary(offset, size).map_err(give_back)?;
         let words = &session.control().binaries[index];
         words.offset.store(offset, Ordering::Relaxed);
         words.bytes.store(size, Ordering::Relaxed);
@@ -116,7 +126,28 @@ impl Device {
         }
     }
 
-    fn reserve_binary(&self, offset: u64) -> Result<(usize, u32)> {
+    /// One more load of an image that is loaded already.
+    fn share_binary(&self, session: &Session, image: &[u8]) -> Option<*mut c_void> {
+        let mut places = lock(&self.binaries.0);
+        let is_same = |place: &Place| {
+            place.state == State::Loaded
+                && place.bytes == image.len() as u64
+                && session.store(place.offset, place.bytes).is_some_and(|room| {
+                    // SAFETY:
+                    // 1. The range is inside the store, which is mapped for as long as the session lives, and as long as the
+                    //    image, since the place says so.
+                    // 2. The device shares the store, so no reference is made; it only reads images, and the lock keeps the
+                    //    place loaded.
+                    (unsafe { libc::memcmp(room.as_ptr().cast(), image.as_ptr().cast(), image.len()) }) == 0
+                })
+        };
+        let index = places.iter().skip(1).position(is_same)? + 1;
+        let place = &mut places[index];
+        place.loads = place.loads.checked_add(1)?;
+        Some(Handle::pack(Kind::Binary, self.id(), index, place.generation))
+    }
+
+    fn reserve_binary(&self, offset: u64, bytes: u64) -> Result<(usize, u32)> {
         let mut places = lock(&self.binaries.0);
         let free = places
             .iter_mut()
@@ -126,11 +157,11 @@ impl Device {
         let Some((index, place)) = free else {
             return Err(fail!(NO_RESOURCES, "{} AICPU images are loaded already", MAX_BINARIES - 1));
         };
-        *place = Place { generation: place.generation + 1, state: State::Loading, offset };
+        *place = Place { generation: place.generation + 1, state: State::Loading, offset, bytes, loads: 1 };
         Ok((index, place.generation))
     }
 
-    /// Lets an image go. Launches of it that are still enqueued fail; a call that is running ends first.
+    /// Undoes one load; the last one lets the image go. Launches of it that are still enqueued fail; a call that is running ends first.
     ///
     /// # Errors
     /// 100000 for null, 107017 for an image that is not loaded.
@@ -142,6 +173,10 @@ impl Device {
             let place = &mut places[index];
             if place.state != State::Loaded {
                 return Err(fail!(INVALID_HANDLE, "another thread has just unloaded the image"));
+            }
+            place.loads -= 1;
+            if place.loads > 0 {
+                return Ok(());
             }
             place.state = State::Free;
             place.offset
