@@ -146,6 +146,7 @@ use Profile::{Dev, Device, Loom, Release};
 pub(crate) const VARIANTS: &[Variant] = &[
     host("xtask", &[], Dev, &[Clippy, Test], &[Need::Git], 60, "the gate checks itself"),
     host("tenon-core", &[], Dev, &[Clippy, Doc, Test], &[], 150, "all rules, tables and state machines"),
+    host("tenon-core", &[], Release, &[Test], &[], 90, "ten million packets, and the stress tests at full length"),
     host("tenon-core", &["defmt"], Dev, &[ClippyLib], &[], 30, "what a device logs can be encoded"),
     host("tenon-core", &[], Loom, &[Test], &[Need::Timeout], 150, "record, verdict and latch protocols in every order"),
     host("tenon-device-shell", &[], Dev, &[Clippy, Doc, Test], &[], 60, "the device side with a stand-in platform"),
@@ -197,7 +198,7 @@ pub(crate) const VARIANTS: &[Variant] = &[
         90,
         "the vendor library and its device process",
     ),
-    host("tenon-cli", &[], Dev, &[Clippy, Test], &[], 90, "the command, with its debug assertions"),
+    host("tenon-cli", &[], Dev, &[Clippy, Test], &[], 150, "the command, with its debug assertions"),
     host("tenon-cli", &[], Release, &[Build], &[], 60, "the command as it is staged"),
     host(
         "tenon-abi-headers",
@@ -214,7 +215,7 @@ pub(crate) const VARIANTS: &[Variant] = &[
         Dev,
         &[Clippy, Test],
         &[Need::Cc, Need::Cxx, Need::Seccomp, Need::Timeout],
-        480,
+        240,
         "all parts together, across every boundary",
     ),
 ];
