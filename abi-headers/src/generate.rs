@@ -53,7 +53,8 @@ fn config(header: &Header, unwanted: Vec<String>) -> Config {
     // A type of another header has its C name here too, but is declared there.
     let others = HEADERS.iter().flat_map(|other| other.types).map(|(rust, _)| (*rust).to_owned());
     let exclude = others.filter(|rust| !own.contains(rust)).chain(unwanted).collect();
-    let names = HEADERS.iter().flat_map(|other| other.types).chain(header.constants);
+    // Its own types come last, and win where another header has a type of the same Rust name.
+    let names = HEADERS.iter().flat_map(|other| other.types).chain(header.constants).chain(header.types);
     let rename: HashMap<String, String> = names.map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned())).collect();
     let guard = format!("TENON_{}", header.name.replace('.', "_").to_uppercase());
     Config {

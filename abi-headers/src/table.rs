@@ -135,12 +135,24 @@ pub(crate) const HEADERS: &[Header] = &[
     Header {
         name: "sim.h",
         about: "The simulated device's vendor library. Answers are 0 or a number of ACL's; `tenon_sim_error_name` tells\n\
-                its name. A null stream is the default stream of the calling thread's device. Device addresses\n\
-                fault when the host dereferences them.",
+                its name, and `tenon_sim_recent_error_message` what was wrong. Besides what a function lists, each\n\
+                may answer 107002 (no current device), 107017 (not a handle, or not any more) and 507010 (the device\n\
+                is lost). A null stream is the default stream of the calling thread's device; the host runtime\n\
+                cannot borrow that one. Device addresses fault when the host dereferences them.",
         includes: &[],
-        sources: &["host-shell/sim/src"],
-        types: &[],
-        constants: &[],
+        sources: &[
+            "host-shell/sim/src/host/copy.rs",
+            "host-shell/sim/src/host/event.rs",
+            "host-shell/sim/src/host/capture/rules.rs",
+            "host-shell/sim/src/host/capture/mod.rs",
+            "host-shell/sim/src/ffi",
+        ],
+        types: &[
+            ("Direction", "TenonSimCopyKind"),
+            ("Mode", "TenonSimCaptureMode"),
+            ("Status", "TenonSimCaptureStatus"),
+        ],
+        constants: &[("SYNC", "TENON_SIM_EVENT_SYNC")],
         has_attributes: false,
     },
 ];

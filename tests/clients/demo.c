@@ -23,7 +23,6 @@
 #define ERROR_BOUND 1e-5
 #define REPLAYS 1000
 #define MAX_INPUTS 3
-enum { HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 }; /* aclrtMemcpyKind */
 
 typedef struct Operator {
   const char *name;
@@ -120,7 +119,8 @@ static void load(Operator *op, const char *build, const char *data) {
     NpyArray *input = &op->inputs[i];
     *input = npy_read(path, "<f4");
     void *memory = add_tensor(op, input->ndims, input->shape);
-    SIM(tenon_sim_memcpy(memory, input->bytes, input->elements, input->bytes, HOST_TO_DEVICE));
+    SIM(tenon_sim_memcpy(memory, input->bytes, input->elements, input->bytes,
+                         TENON_SIM_COPY_KIND_HOST_TO_DEVICE));
   }
   snprintf(path, sizeof path, "%s/%s/expected.npy", data, op->name);
   op->expected = npy_read(path, "<f8");
@@ -149,7 +149,7 @@ static void spoil_outputs(void) {
 static void fetch_outputs(void) {
   for (Operator *op = operators; op < operators + OPERATORS; op++) {
     size_t bytes = op->expected.count * sizeof(float);
-    SIM(tenon_sim_memcpy_async(op->result, bytes, op->output, bytes, DEVICE_TO_HOST, stream));
+    SIM(tenon_sim_memcpy_async(op->result, bytes, op->output, bytes, TENON_SIM_COPY_KIND_DEVICE_TO_HOST, stream));
   }
 }
 
@@ -215,7 +215,7 @@ static void launch_each(void) {
 /* All operators in one graph. */
 static void *capture(void) {
   void *graph;
-  SIM(tenon_sim_capture_begin(stream, 0));
+  SIM(tenon_sim_capture_begin(stream, TENON_SIM_CAPTURE_MODE_GLOBAL));
   for (int slot = 0; slot < OPERATORS; slot++) launch(&operators[slot], slot);
   SIM(tenon_sim_capture_end(stream, &graph));
   return graph;

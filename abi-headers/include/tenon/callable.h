@@ -95,7 +95,7 @@ typedef struct TENON_ALIGNED(16) SimplerChipCallable {
   uint8_t config_name[64];
   // Bytes of `config_name` before the NUL: below 64
   uint32_t config_name_len;
-  // Number of scalar entries in `signature`, or 0 for "not recorded".
+  // 0 (not recorded) or the number of scalars in `signature`.
   int32_t scalar_count;
   // Alignment slack.
   uint8_t pad[8];

@@ -60,11 +60,12 @@ typedef struct SimplerContextErrors {
   int32_t teardown_error;
   // The vendor's own number for it.
   int32_t teardown_vendor_code;
-  // Dispatch answer of the first refused launch or replay, else 0.
+  // Dispatch answer, 2 to 9, of the first launch or replay that was refused or failed on the device, else 0.
   int32_t first_refusal;
-  // Step of the launch sequence that failed, else 0.
+  // Step of the launch sequence that failed, a number of `core/src/launch_steps.txt`, else 0.
   int32_t failed_step;
-  // Launches and replays that the device refused.
+  // Launches and replays that were refused or failed on the device: answers 2 to 9. `InvalidArgs`, which knows no context, is
+  // not counted.
   uint64_t refusals;
   // 1: the caller's stream may not join every branch.
   uint32_t join_unproven;
@@ -84,8 +85,9 @@ extern "C" {
 int simpler_kernel_mode_supported(void *ctx);
 
 // Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`.
-// Nothing of the device is changed for others. `config` holds for the context's life; `context_generation` is the
-// caller's, not 0 and unique in its process. Each binary is optional where the platform brings its own.
+// Nothing of the device is changed for others. `config`, where null is refused, holds for the context's life;
+// `context_generation` is the caller's, not 0 and unique in its process. Each binary is optional where the platform
+// brings its own.
 //
 // Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation
 // that is taken) or CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or
@@ -107,7 +109,12 @@ int simpler_kernel_mode_init(void *ctx,
                              uint64_t context_generation);
 
 // Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there,
-// and writes the slot's record last. Outside capture. Does not synchronise.
+// and writes the slot's record last. A slot that has a tenant gets the new one and a new generation, even for
+// identical bytes: graphs captured before become stale. Outside capture: during one it fails, and the capture becomes
+// invalid. Does not synchronise.
+//
+// `callable` lies at a multiple of 16. It and `caller_stream` may not be null, else INVALID_ARGUMENT; the vendor's
+// default stream, which is null, cannot be borrowed.
 //
 // Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
 // with nothing changed; or INTERNAL when a platform call failed.
@@ -125,6 +132,9 @@ int simpler_kernel_mode_prepare_callable(void *ctx,
 // Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates
 // nothing, waits for nothing, and may be captured.
 //
+// `args` lies at a multiple of 64. It and `caller_stream` may not be null, else INVALID_ARGUMENT. What the device
+// refuses, and an operator's failure, arrive at the stream's next synchronise, as the vendor's code.
+//
 // Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL
 // with the context poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
 //
@@ -137,8 +147,9 @@ int simpler_kernel_mode_launch(void *ctx,
                                const SimplerChipStorageTaskArgs *args,
                                void *caller_stream);
 
-// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was
-// accepted runs to its end, for the image stays until the context closes.
+// Empties a slot, in the order of `caller_stream`, which may not be null. A launch that comes later is refused; one
+// that was accepted runs to its end, for the image stays until the context closes. Outside capture: during one it
+// fails, and the capture becomes invalid.
 //
 // Returns 0, INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT, or INTERNAL when a platform call failed.
 //
@@ -175,7 +186,8 @@ void *create_device_context(void);
 int destroy_device_context(void *ctx);
 
 // Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of
-// the device is changed for others.
+// the device is changed for others, and it comes before the device is reset. A lost device does not keep a context
+// open.
 //
 // Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the
 // device is busy with the context or a thread is inside: call again; INTERNAL when something could not be released:
@@ -236,7 +248,7 @@ int simpler_register_callable(void *ctx,
                               int32_t callable_id,
                               const void *callable);
 
-// Puts a callable into a slot.
+// Puts a callable into a slot. `callable` lies at a multiple of 16 and is not null.
 //
 // Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
 // with nothing changed; or INTERNAL when a platform call failed.
@@ -258,10 +270,10 @@ int simpler_register_callable_sized(void *ctx,
 // Any value of `ctx` is allowed.
 int simpler_unregister_callable(void *ctx, int32_t callable_id);
 
-// Runs the callable in a slot and waits for its end.
+// Runs the callable in a slot and waits for its end. `args`, at a multiple of 64, and `config` may not be null.
 //
-// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of
-// the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
+// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`aicpu_thread_num`, where
+// 0 is no opinion, or one of the five diagnostics is not that of the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
 //
 // The caller:
 // 1. Any value of `ctx` is allowed.

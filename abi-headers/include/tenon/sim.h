@@ -3,8 +3,10 @@
  */
 /*
  * The simulated device's vendor library. Answers are 0 or a number of ACL's; `tenon_sim_error_name` tells
- * its name. A null stream is the default stream of the calling thread's device. Device addresses
- * fault when the host dereferences them.
+ * its name, and `tenon_sim_recent_error_message` what was wrong. Besides what a function lists, each
+ * may answer 107002 (no current device), 107017 (not a handle, or not any more) and 507010 (the device
+ * is lost). A null stream is the default stream of the calling thread's device; the host runtime
+ * cannot borrow that one. Device addresses fault when the host dereferences them.
  */
 
 #ifndef TENON_SIM_H
@@ -12,6 +14,76 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+// Flag of an event: streams can wait for it, and it can be used in a capture.
+#define TENON_SIM_EVENT_SYNC 1
+
+// Where a copy goes; numbers of `aclrtMemcpyKind`.
+enum TenonSimCopyKind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Host to host.
+  TENON_SIM_COPY_KIND_HOST_TO_HOST = 0,
+  // Host to device. 5, host to device through a buffer, is taken as the same.
+  TENON_SIM_COPY_KIND_HOST_TO_DEVICE = 1,
+  // Device to host.
+  TENON_SIM_COPY_KIND_DEVICE_TO_HOST = 2,
+  // Device to device.
+  TENON_SIM_COPY_KIND_DEVICE_TO_DEVICE = 3,
+  // As the addresses say.
+  TENON_SIM_COPY_KIND_DEFAULT = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum TenonSimCopyKind TenonSimCopyKind;
+#else
+typedef int32_t TenonSimCopyKind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Whom a capture forbids synchronous copies; numbers of `aclmdlRICaptureMode`.
+enum TenonSimCaptureMode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // For every thread of the device's users.
+  TENON_SIM_CAPTURE_MODE_GLOBAL = 0,
+  // For the thread that began it.
+  TENON_SIM_CAPTURE_MODE_THREAD_LOCAL = 1,
+  // Not at all.
+  TENON_SIM_CAPTURE_MODE_RELAXED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum TenonSimCaptureMode TenonSimCaptureMode;
+#else
+typedef int32_t TenonSimCaptureMode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What a stream is to captures; numbers of `aclmdlRICaptureStatus`.
+enum TenonSimCaptureStatus
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not captured.
+  TENON_SIM_CAPTURE_STATUS_NONE = 0,
+  // Captured.
+  TENON_SIM_CAPTURE_STATUS_ACTIVE = 1,
+  // Captured, and a record or wait has failed.
+  TENON_SIM_CAPTURE_STATUS_INVALIDATED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum TenonSimCaptureStatus TenonSimCaptureStatus;
+#else
+typedef int32_t TenonSimCaptureStatus;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
 
 // Counters of the current device since it started (C: `tenon_sim_stats`).
 typedef struct tenon_sim_stats {
@@ -75,19 +147,22 @@ int tenon_sim_reset_device(int32_t device);
 // None.
 int tenon_sim_synchronize_device(void);
 
-// How long an operator may take on the current device, in milliseconds.
+// How long an AICore branch of the current device waits for the verdict of its AICPU counterpart, in milliseconds. Operators
+// themselves may run for as long as they like.
 //
 // The caller:
 // `milliseconds` is null or valid for one write.
 int tenon_sim_get_op_timeout(uint32_t *milliseconds);
 
-// A new event on the current device. Flag 1 (SYNC) makes it usable in a capture.
+// A new event on the current device. `flags` is 0 or `TENON_SIM_EVENT_SYNC`, without which it cannot be used in a
+// capture.
 //
 // 100000 for a flag that does not exist, 207007 when there are no more events.
 //
 // The caller:
 // `event` is null or valid for one write.
-int tenon_sim_create_event(void **event, uint32_t flags);
+int tenon_sim_create_event(void **event,
+                           uint32_t flags);
 
 // Destroys an event, also one that is still to be reached.
 //
@@ -132,13 +207,14 @@ int tenon_sim_synchronize_event(void *event);
 int tenon_sim_query_event(void *event,
                           int32_t *status);
 
-// Begins to capture a stream: what is put on it from now on becomes a graph.
+// Begins to capture a stream: what is put on it from now on becomes a graph. `mode` is a `TenonSimCaptureMode`.
 //
 // 100000 for the default stream or another mode, 107027 when it is being captured already.
 //
 // The caller:
 // Any value of a handle is checked; nothing is followed.
-int tenon_sim_capture_begin(void *stream, int32_t mode);
+int tenon_sim_capture_begin(void *stream,
+                            int32_t mode);
 
 // Ends the capture that began on this stream; null unless 0 is the answer.
 //
@@ -151,7 +227,7 @@ int tenon_sim_capture_begin(void *stream, int32_t mode);
 int tenon_sim_capture_end(void *stream,
                           void **graph);
 
-// Where a stream stands: 0 not captured, 1 active, 2 invalidated; and its graph, null unless active. Either may be left out.
+// What a stream is to captures, a `TenonSimCaptureStatus`, and its graph, null unless active. Either may be left out.
 //
 // 100000 for the default stream, or when both are null.
 //
@@ -162,7 +238,8 @@ int tenon_sim_capture_get_info(void *stream,
                                int32_t *status,
                                void **graph);
 
-// Exchanges the calling thread's mode, global at first: how strict the captures of others are towards its synchronous calls.
+// Exchanges the calling thread's mode, a `TenonSimCaptureMode`, global at first: how strict the captures of others
+// are towards its synchronous copies.
 //
 // 100000 for null or another mode.
 //
@@ -171,6 +248,8 @@ int tenon_sim_capture_get_info(void *stream,
 int tenon_sim_capture_exchange_mode(int32_t *mode);
 
 // Enqueues one replay of a graph.
+//
+// When one of its tasks fails, the later ones still run; the next synchronise of `stream` tells the first failure.
 //
 // 107026 while it is being captured, 107027 on a stream that is, 107004 for a graph of another device.
 //
@@ -270,7 +349,7 @@ int tenon_sim_malloc_host(void **memory,
 // Nobody uses the memory any more.
 int tenon_sim_free_host(void *memory);
 
-// Copies at once, whatever streams are doing.
+// Copies at once, whatever streams are doing. `kind` is a `TenonSimCopyKind`.
 //
 // 0 bytes and equal addresses are nothing to do. 100000 for null or another kind, 107000 when `bytes` is more than `room` or
 // leaves an allocation, or the addresses are not of the kind; 107030 when a capture's mode forbids it.
@@ -283,7 +362,8 @@ int tenon_sim_memcpy(void *destination,
                      size_t bytes,
                      int32_t kind);
 
-// Copies in the order of a stream. With host memory that is not pinned it waits for the stream and copies at once.
+// Copies in the order of a stream; `kind` is a `TenonSimCopyKind`. With host memory that is not pinned it waits for the stream
+// and copies at once.
 //
 // As `tenon_sim_memcpy`; 107041 when it would have to wait and the stream is being captured.
 //

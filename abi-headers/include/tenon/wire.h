@@ -198,7 +198,8 @@ typedef struct SimplerDispatchArgs {
 
 // A strided view of device memory, 128 bytes.
 typedef struct SimplerChipTensor {
-  // Address of the backing memory.
+  // Address of the backing memory, which must be live device memory. The host cannot check that: a wrong address kills the
+  // simulated device for all who use it.
   uint64_t addr;
   // Bytes of the backing memory from `addr`.
   uint64_t size;
@@ -218,11 +219,11 @@ typedef struct SimplerChipTensor {
   uint8_t is_contiguous;
   // `SimplerAddressSpace`
   uint8_t address_space;
-  // Elements per axis, outermost first; unused axes are 0.
+  // Elements per axis, outermost first; those from `ndims` on are ignored.
   uint32_t shapes[5];
   // Elements from the first to one past the last that the view can touch.
   uint64_t extent_elem;
-  // Elements from one index to the next, per axis.
+  // Elements from one index to the next, per axis; those from `ndims` on are ignored.
   uint32_t strides[5];
   // Alignment slack.
   uint32_t pad[9];
@@ -230,7 +231,7 @@ typedef struct SimplerChipTensor {
 
 // Tensors and scalars of one invocation, 33,856 bytes.
 //
-// Only what the two counts name is read; a packet carries no more than that.
+// Only what the two counts name is read; a packet carries no more than that. It lies at a multiple of 64.
 typedef struct TENON_ALIGNED(64) SimplerChipStorageTaskArgs {
   // The first `tensor_count` are used.
   struct SimplerChipTensor tensors[SIMPLER_MAX_TENSORS];

@@ -22,7 +22,7 @@ pub struct CallableSpec<'a> {
     pub config_name: &'a [u8],
     /// Directions of the arguments, tensors before scalars.
     pub signature: &'a [Direction],
-    /// What to store as `scalar_count`: 0 for "not recorded", or the number of scalars.
+    /// What to store as `scalar_count`: 0 (not recorded) or the number of scalars.
     pub scalar_count: i32,
     /// The orchestration's code.
     pub orchestration: &'a [u8],

@@ -94,7 +94,7 @@ pub struct RawCallable {
     pub config_name: [u8; 64],
     /// Bytes of `config_name` before the NUL: below 64
     pub config_name_len: u32,
-    /// Number of scalar entries in `signature`, or 0 for "not recorded".
+    /// 0 (not recorded) or the number of scalars in `signature`.
     pub scalar_count: i32,
     /// Alignment slack.
     pub pad: [u8; 8],

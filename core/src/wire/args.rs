@@ -10,7 +10,7 @@ use super::{MAX_SCALARS, MAX_TENSORS, Tensor};
 
 /// Tensors and scalars of one invocation, 33,856 bytes (C: `SimplerChipStorageTaskArgs`).
 ///
-/// Only what the two counts name is read; a packet carries no more than that.
+/// Only what the two counts name is read; a packet carries no more than that. It lies at a multiple of 64.
 #[derive(Clone, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 pub struct StorageTaskArgs {

@@ -18,11 +18,12 @@ pub struct ContextErrors {
     pub teardown_error: i32,
     /// The vendor's own number for it.
     pub teardown_vendor_code: i32,
-    /// Dispatch answer of the first refused launch or replay, else 0.
+    /// Dispatch answer, 2 to 9, of the first launch or replay that was refused or failed on the device, else 0.
     pub first_refusal: i32,
-    /// Step of the launch sequence that failed, else 0.
+    /// Step of the launch sequence that failed, a number of `core/src/launch_steps.txt`, else 0.
     pub failed_step: i32,
-    /// Launches and replays that the device refused.
+    /// Launches and replays that were refused or failed on the device: answers 2 to 9. `InvalidArgs`, which knows no context, is
+    /// not counted.
     pub refusals: u64,
     /// 1: the caller's stream may not join every branch.
     pub join_unproven: u32,

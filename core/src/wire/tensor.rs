@@ -69,7 +69,8 @@ impl DataType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Tensor {
-    /// Address of the backing memory.
+    /// Address of the backing memory, which must be live device memory. The host cannot check that: a wrong address kills the
+    /// simulated device for all who use it.
     pub addr: u64,
     /// Bytes of the backing memory from `addr`.
     pub size: u64,
@@ -89,11 +90,11 @@ pub struct Tensor {
     pub is_contiguous: u8,
     /// [`AddressSpace`]
     pub address_space: u8,
-    /// Elements per axis, outermost first; unused axes are 0.
+    /// Elements per axis, outermost first; those from `ndims` on are ignored.
     pub shapes: [u32; 5],
     /// Elements from the first to one past the last that the view can touch.
     pub extent_elem: u64,
-    /// Elements from one index to the next, per axis.
+    /// Elements from one index to the next, per axis; those from `ndims` on are ignored.
     pub strides: [u32; 5],
     /// Alignment slack.
     pub pad: [u32; 9],

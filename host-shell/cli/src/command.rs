@@ -50,7 +50,7 @@ The description:
   config = \"fused\"                   # optional
   object = \"attention.so\"            # the orchestration, compiled
   signature = [\"in\", \"in\", \"out\", \"scalar\"]   # in, out, inout, scalar; tensors before scalars
-  scalar_count = 1                   # optional: 0, \"not recorded\", or the number of scalars
+  scalar_count = 1                   # optional: 0 (not recorded) or the number of scalars
   code = \"elf\"                       # optional: \"elf\", or \"raw\" machine code for bare metal
 
   [[child]]                          # none or more, in the order of their index

@@ -29,8 +29,9 @@ pub unsafe extern "C" fn simpler_kernel_mode_supported(ctx: *mut c_void) -> c_in
 }
 
 /// Latches kernel mode and makes what a context needs on the caller's current device, which must be `device_id`.
-/// Nothing of the device is changed for others. `config` holds for the context's life; `context_generation` is the
-/// caller's, not 0 and unique in its process. Each binary is optional where the platform brings its own.
+/// Nothing of the device is changed for others. `config`, where null is refused, holds for the context's life;
+/// `context_generation` is the caller's, not 0 and unique in its process. Each binary is optional where the platform
+/// brings its own.
 ///
 /// Returns 0; INVALID_ARGUMENT, UNSUPPORTED, INVALID_STATE (another mode, a second init, another device, a generation
 /// that is taken) or CALLABLE_COUNT_EXCEEDED (1,024 contexts had areas) with the context still fresh where it was; or
@@ -77,7 +78,12 @@ pub unsafe extern "C" fn simpler_kernel_mode_init(
 }
 
 /// Puts a callable into a slot, in the order of `caller_stream`: uploads the image, unless identical bytes are there,
-/// and writes the slot's record last. Outside capture. Does not synchronise.
+/// and writes the slot's record last. A slot that has a tenant gets the new one and a new generation, even for
+/// identical bytes: graphs captured before become stale. Outside capture: during one it fails, and the capture becomes
+/// invalid. Does not synchronise.
+///
+/// `callable` lies at a multiple of 16. It and `caller_stream` may not be null, else INVALID_ARGUMENT; the vendor's
+/// default stream, which is null, cannot be borrowed.
 ///
 /// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
 /// with nothing changed; or INTERNAL when a platform call failed.
@@ -114,6 +120,9 @@ pub unsafe extern "C" fn simpler_kernel_mode_prepare_callable(
 /// Enqueues one run of the callable in a slot, between what is on `caller_stream` and what comes next on it. Allocates
 /// nothing, waits for nothing, and may be captured.
 ///
+/// `args` lies at a multiple of 64. It and `caller_stream` may not be null, else INVALID_ARGUMENT. What the device
+/// refuses, and an operator's failure, arrive at the stream's next synchronise, as the vendor's code.
+///
 /// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or INTERNAL with nothing enqueued; or INTERNAL
 /// with the context poisoned when a platform call failed after the first: `simpler_context_errors` tells which.
 ///
@@ -139,8 +148,9 @@ pub unsafe extern "C" fn simpler_kernel_mode_launch(
     })
 }
 
-/// Empties a slot, in the order of `caller_stream`. Outside capture. A launch that comes later is refused; one that was
-/// accepted runs to its end, for the image stays until the context closes.
+/// Empties a slot, in the order of `caller_stream`, which may not be null. A launch that comes later is refused; one
+/// that was accepted runs to its end, for the image stays until the context closes. Outside capture: during one it
+/// fails, and the capture becomes invalid.
 ///
 /// Returns 0, INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT, or INTERNAL when a platform call failed.
 ///

@@ -62,7 +62,8 @@ pub unsafe extern "C" fn destroy_device_context(ctx: *mut c_void) -> c_int {
 }
 
 /// Closes a context in either mode: releases what it made, or what an earlier call has left. In kernel mode nothing of
-/// the device is changed for others.
+/// the device is changed for others, and it comes before the device is reset. A lost device does not keep a context
+/// open.
 ///
 /// Returns 0, also for a context without a mode or one that is closed; INVALID_STATE, with nothing freed, while the
 /// device is busy with the context or a thread is inside: call again; INTERNAL when something could not be released:

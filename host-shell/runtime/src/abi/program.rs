@@ -92,7 +92,7 @@ pub unsafe extern "C" fn simpler_register_callable(
     })
 }
 
-/// Puts a callable into a slot.
+/// Puts a callable into a slot. `callable` lies at a multiple of 16 and is not null.
 ///
 /// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_COUNT_EXCEEDED (the slot is retired) or CALLABLE_BYTES_EXCEEDED
 /// with nothing changed; or INTERNAL when a platform call failed.
@@ -134,10 +134,10 @@ pub unsafe extern "C" fn simpler_unregister_callable(ctx: *mut c_void, callable_
     })
 }
 
-/// Runs the callable in a slot and waits for its end.
+/// Runs the callable in a slot and waits for its end. `args`, at a multiple of 64, and `config` may not be null.
 ///
-/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`config` is not that of
-/// the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
+/// Returns 0; INVALID_ARGUMENT, INVALID_STATE, CALLABLE_NOT_RESIDENT or PREPARED_INCOMPATIBLE (`aicpu_thread_num`, where
+/// 0 is no opinion, or one of the five diagnostics is not that of the context) with nothing run; the device's answer as −(900 + answer); or INTERNAL when a platform call failed.
 ///
 /// # Safety
 /// 1. Any value of `ctx` is allowed.

@@ -68,7 +68,8 @@ pub unsafe extern "C" fn tenon_sim_synchronize_device() -> c_int {
     enter(Call::SynchronizeDevice, || device::current()?.synchronize())
 }
 
-/// How long an operator may take on the current device, in milliseconds.
+/// How long an AICore branch of the current device waits for the verdict of its AICPU counterpart, in milliseconds. Operators
+/// themselves may run for as long as they like.
 ///
 /// # Safety
 /// `milliseconds` is null or valid for one write.

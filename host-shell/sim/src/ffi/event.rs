@@ -7,7 +7,8 @@ use super::fence::{Out, enter, enter_or};
 use crate::host::device;
 use crate::host::fault::Call;
 
-/// A new event on the current device. Flag 1 (SYNC) makes it usable in a capture.
+/// A new event on the current device. `flags` is 0 or `TENON_SIM_EVENT_SYNC`, without which it cannot be used in a
+/// capture.
 ///
 /// 100000 for a flag that does not exist, 207007 when there are no more events.
 ///

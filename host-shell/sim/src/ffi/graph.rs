@@ -1,6 +1,5 @@
 //! Capture and graphs of the C interface.
 //!
-//! Modes of a capture: 0 global, 1 thread-local, 2 relaxed.
 
 use core::ffi::{c_int, c_void};
 
@@ -11,7 +10,7 @@ use crate::host::device;
 use crate::host::error::{Result, fail};
 use crate::host::fault::Call;
 
-/// Begins to capture a stream: what is put on it from now on becomes a graph.
+/// Begins to capture a stream: what is put on it from now on becomes a graph. `mode` is a `TenonSimCaptureMode`.
 ///
 /// 100000 for the default stream or another mode, 107027 when it is being captured already.
 ///
@@ -41,7 +40,7 @@ pub unsafe extern "C" fn tenon_sim_capture_end(stream: *mut c_void, graph: *mut 
     })
 }
 
-/// Where a stream stands: 0 not captured, 1 active, 2 invalidated; and its graph, null unless active. Either may be left out.
+/// What a stream is to captures, a `TenonSimCaptureStatus`, and its graph, null unless active. Either may be left out.
 ///
 /// 100000 for the default stream, or when both are null.
 ///
@@ -71,7 +70,8 @@ pub unsafe extern "C" fn tenon_sim_capture_get_info(
     })
 }
 
-/// Exchanges the calling thread's mode, global at first: how strict the captures of others are towards its synchronous calls.
+/// Exchanges the calling thread's mode, a `TenonSimCaptureMode`, global at first: how strict the captures of others
+/// are towards its synchronous copies.
 ///
 /// 100000 for null or another mode.
 ///
@@ -90,6 +90,8 @@ pub unsafe extern "C" fn tenon_sim_capture_exchange_mode(mode: *mut i32) -> c_in
 }
 
 /// Enqueues one replay of a graph.
+///
+/// When one of its tasks fails, the later ones still run; the next synchronise of `stream` tells the first failure.
 ///
 /// 107026 while it is being captured, 107027 on a stream that is, 107004 for a graph of another device.
 ///

@@ -1,6 +1,5 @@
 //! Memory and copies of the C interface.
 //!
-//! Kinds of a copy: 0 host to host, 1 and 5 host to device, 2 device to host, 3 device to device, 4 as the addresses say.
 
 use core::ffi::{c_int, c_void};
 
@@ -76,7 +75,7 @@ pub unsafe extern "C" fn tenon_sim_free_host(memory: *mut c_void) -> c_int {
     enter(Call::FreeHost, || device::current()?.free_pinned(memory))
 }
 
-/// Copies at once, whatever streams are doing.
+/// Copies at once, whatever streams are doing. `kind` is a `TenonSimCopyKind`.
 ///
 /// 0 bytes and equal addresses are nothing to do. 100000 for null or another kind, 107000 when `bytes` is more than `room` or
 /// leaves an allocation, or the addresses are not of the kind; 107030 when a capture's mode forbids it.
@@ -98,7 +97,8 @@ pub unsafe extern "C" fn tenon_sim_memcpy(
     })
 }
 
-/// Copies in the order of a stream. With host memory that is not pinned it waits for the stream and copies at once.
+/// Copies in the order of a stream; `kind` is a `TenonSimCopyKind`. With host memory that is not pinned it waits for the stream
+/// and copies at once.
 ///
 /// As `tenon_sim_memcpy`; 107041 when it would have to wait and the stream is being captured.
 ///

@@ -16,17 +16,18 @@ use crate::shm::{PINNED_BYTES, TaskHeader, kind, place};
 
 /// Where a copy goes; numbers of `aclrtMemcpyKind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
 pub enum Direction {
     /// Host to host.
-    HostToHost,
-    /// Host to device, also through a buffer.
-    HostToDevice,
+    HostToHost = 0,
+    /// Host to device. 5, host to device through a buffer, is taken as the same.
+    HostToDevice = 1,
     /// Device to host.
-    DeviceToHost,
+    DeviceToHost = 2,
     /// Device to device.
-    DeviceToDevice,
+    DeviceToDevice = 3,
     /// As the addresses say.
-    Default,
+    Default = 4,
 }
 
 impl Direction {

@@ -21,7 +21,7 @@ use super::ticket::{DEAD, LAST_TICKET, Mark, Slots, is_reached};
 use super::wait::{self, Deadline};
 use crate::shm::{MAX_EVENTS, TaskHeader, kind};
 
-/// Flag: streams can wait for the event, and it can be used in a capture.
+/// Flag of an event: streams can wait for it, and it can be used in a capture.
 pub const SYNC: u32 = 1;
 /// Every flag that an event can have; what the others are for does not exist here.
 const KNOWN_FLAGS: u32 = 0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x40;

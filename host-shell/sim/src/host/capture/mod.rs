@@ -20,8 +20,9 @@ use super::device::{Device, lock, thread_number};
 use super::error::{Code, Result, fail};
 use super::stream::refuse;
 
-/// Where a stream stands; numbers of `aclmdlRICaptureStatus`.
+/// What a stream is to captures; numbers of `aclmdlRICaptureStatus`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
 pub enum Status {
     /// Not captured.
     None = 0,

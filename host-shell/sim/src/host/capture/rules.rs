@@ -20,8 +20,9 @@
 
 use crate::host::error::Code;
 
-/// How far a capture forbids synchronous calls; numbers of `aclmdlRICaptureMode`.
+/// Whom a capture forbids synchronous copies; numbers of `aclmdlRICaptureMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
 pub enum Mode {
     /// For every thread of the device's users.
     Global = 0,
