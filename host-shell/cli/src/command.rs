@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::buffer;
 use crate::doctor::Doctor;
 use crate::failure::Failure;
 use crate::launch::Launch;
@@ -28,7 +29,8 @@ Exit codes:
   6  the runtime or the device refused or failed; the message names the call and its answer
 
 Environment:
-  TENON_LOG      what to log to standard error, as in `debug` or `tenon=trace` (errors by default)
+  TENON_LOG      off, error, warn, info or debug: what runtime and device log to standard error (warn by default), and the command
+                 itself (error by default)
   TENON_RUNTIME  the host runtime to load, if not beside this program
   TENON_SIM      the simulated device to load, if not beside the runtime";
 
@@ -79,6 +81,9 @@ enum Command {
     /// Run a callable on arrays from .npy files, in kernel mode on the simulated device
     #[command(after_help = LAUNCH_HELP)]
     Launch(Launch),
+    /// Check and explain buffers that cross processes
+    #[command(subcommand)]
+    Buffer(BufferCommand),
     /// Say what this machine has, what is missing, and the command that fixes it
     Doctor(Doctor),
 }
@@ -89,12 +94,23 @@ enum CallableCommand {
     Show(Show),
 }
 
+#[derive(Debug, Subcommand)]
+enum BufferCommand {
+    /// Read lines `descriptor HEX`, `buffer_ref HEX` or `overlap HEX`, or JSON objects with `kind` and `hex`, from standard input
+    /// and print a JSON object for each
+    Check(buffer::Check),
+    /// Explain every field of a descriptor or a reference
+    Show(buffer::Show),
+}
+
 impl Cli {
     pub(crate) fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
             Command::Pack(pack) => pack.run()?,
             Command::Callable(CallableCommand::Show(show)) => show.run()?,
             Command::Launch(launch) => launch.run()?,
+            Command::Buffer(BufferCommand::Check(check)) => check.run()?,
+            Command::Buffer(BufferCommand::Show(show)) => show.run()?,
             Command::Doctor(doctor) => return Ok(doctor.run()),
         }
         Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
+mod buffer;
 mod command;
 mod device;
 mod doctor;

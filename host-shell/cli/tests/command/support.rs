@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -55,9 +55,19 @@ impl Place {
         self.tenon_with(arguments, &[])
     }
 
+    /// Runs the command here with this on standard input.
+    pub(crate) fn tenon_reading(&self, arguments: &[&str], input: &str) -> Run {
+        let input = fs::File::open(self.write("input", input)).expect("a file");
+        self.run(arguments, &[], input.into())
+    }
+
     pub(crate) fn tenon_with(&self, arguments: &[&str], environment: &[(&str, &Path)]) -> Run {
+        self.run(arguments, environment, Stdio::null())
+    }
+
+    fn run(&self, arguments: &[&str], environment: &[(&str, &Path)], input: Stdio) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenon"));
-        command.current_dir(self.0.path()).args(arguments);
+        command.current_dir(self.0.path()).args(arguments).stdin(input);
         for name in ["TENON_LOG", "TENON_RUNTIME", "TENON_SIM"] {
             command.env_remove(name);
         }
