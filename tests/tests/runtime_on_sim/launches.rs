@@ -65,6 +65,37 @@ fn a_context_runs_on_the_device_image_that_its_caller_brings() {
 }
 
 #[test]
+fn a_context_whose_device_is_lost_closes() {
+    let device = Device::new();
+    let context = Context::live(&device);
+    assert_eq!(context.prepare(0, &Image::of("faulty")), 0);
+    // The host cannot tell, and the device faults as real ones do: nothing is mapped there.
+    let nowhere = std::ptr::without_provenance_mut(64);
+    assert_eq!(context.launch(0, &tell_faulty(nowhere, nowhere, faulty::SUCCEED, 0)), 0);
+    assert_eq!(device.synchronize(device.stream), 507_010);
+    context.close();
+    drop(device);
+
+    let device = Device::new();
+    let context = Context::live(&device);
+    assert_eq!(context.prepare(0, &Image::of("faulty")), 0);
+    context.close();
+}
+
+#[test]
+fn a_context_whose_device_was_reset_closes_and_touches_nothing_of_the_next_one() {
+    let device = Device::new();
+    let context = Context::live(&device);
+    assert_eq!(context.prepare(0, &Image::of("faulty")), 0);
+    assert_eq!(device.synchronize(device.stream), 0);
+    device.restart();
+    // The next device hands out the same addresses: what the context would free is somebody else's now.
+    let freed = device.count("free");
+    context.close();
+    assert_eq!(device.count("free"), freed);
+}
+
+#[test]
 fn contexts_that_bring_the_same_device_image_share_one() {
     let device = Device::new();
     let image = std::fs::read(build_directory().join("lib/libtenon_aicpu.so")).unwrap();

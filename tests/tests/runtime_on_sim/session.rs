@@ -63,6 +63,15 @@ impl Device {
         answer
     }
 
+    /// Lets go of the device and takes it again: it starts anew, and every handle from before names nothing. Not for streams of this
+    /// value afterwards.
+    pub(crate) fn restart(&self) {
+        // SAFETY: no pointer.
+        vendor(unsafe { (self.sim.reset_device)(0) });
+        // SAFETY: no pointer.
+        vendor(unsafe { (self.sim.set_device)(0) });
+    }
+
     /// Device memory with these words in it.
     pub(crate) fn words(&self, words: &[u32]) -> *mut c_void {
         let (mut device, size) = (ptr::null_mut(), size_of_val(words));

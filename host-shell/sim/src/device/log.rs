@@ -1,6 +1,6 @@
 //! Lines of log on standard error: one `write(2)` a line, no allocation.
 //!
-//! `TENON_LOG` (error, warn, info or debug) says how much; warnings and errors are shown when it says nothing of the kind.
+//! `TENON_LOG` (off, error, warn, info or debug) says how much; warnings and errors are shown when it says nothing of the kind.
 
 use core::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -60,14 +60,15 @@ impl fmt::Write for Line {
 
 /// Writes one line.
 pub fn line(level: Level, text: fmt::Arguments<'_>) {
-    static LIMIT: OnceLock<Level> = OnceLock::new();
+    static LIMIT: OnceLock<Option<Level>> = OnceLock::new();
     let limit = *LIMIT.get_or_init(|| match std::env::var("TENON_LOG").as_deref() {
-        Ok("error") => Level::Error,
-        Ok("info") => Level::Info,
-        Ok("debug" | "trace") => Level::Debug,
-        Ok(_) | Err(_) => Level::Warning,
+        Ok("off") => None,
+        Ok("error") => Some(Level::Error),
+        Ok("info") => Some(Level::Info),
+        Ok("debug" | "trace") => Some(Level::Debug),
+        Ok(_) | Err(_) => Some(Level::Warning),
     });
-    if level > limit {
+    if limit.is_none_or(|limit| level > limit) {
         return;
     }
     let mut line = Line(heapless::String::new());

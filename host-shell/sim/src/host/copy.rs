@@ -196,6 +196,7 @@ impl Device {
             return Ok(());
         }
         let session = self.session()?;
+        session.is_there()?;
         let (destination, source) = self.places(&session, transfer)?;
         // SAFETY: the places were checked just above; host memory is the caller's promise.
         unsafe { copy_between(&session, destination, source, transfer.bytes) }
@@ -214,6 +215,8 @@ impl Device {
             return Ok(());
         }
         let session = self.session()?;
+        // Memory of a lost device still reads as it was: whoever waits for a change there would wait for ever.
+        session.is_there()?;
         let (destination, source) = self.places(&session, &transfer)?;
         // SAFETY: as in `copy`.
         unsafe { copy_between(&session, destination, source, bytes) }

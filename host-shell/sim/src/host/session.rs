@@ -137,6 +137,14 @@ impl Session {
         is_lost
     }
 
+    /// Refuses what a lost device cannot do.
+    ///
+    /// # Errors
+    /// 507010.
+    pub fn is_there(&self) -> Result {
+        if self.is_lost() { Err(self.lost_code()) } else { Ok(()) }
+    }
+
     /// What a lost device answers to everything.
     pub fn lost_code(&self) -> super::error::Code {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);

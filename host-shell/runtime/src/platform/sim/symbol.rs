@@ -8,6 +8,8 @@ use tenon_core::vocabulary::VendorError;
 
 /// The device process is gone, or the simulated device says so (facts of ACL: `ACL_ERROR_RT_DEVICE_LOST`).
 const DEVICE_LOST: c_int = 507_010;
+/// The handle is not one of this device, or not any more.
+const INVALID_HANDLE: c_int = 107_017;
 
 /// Declares the table.
 ///
@@ -122,8 +124,14 @@ symbols! {
     fn register_area(area: u64, context_generation: u64);
 }
 
+/// A handle that the device does not know counts as a lost device: it was reset under the context, and what lies at the context's
+/// addresses now may be somebody else's.
 fn answer(call: &'static str, code: c_int) -> Result<(), VendorError> {
-    if code == 0 { Ok(()) } else { Err(VendorError { code, call, is_device_lost: code == DEVICE_LOST }) }
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(VendorError { code, call, is_device_lost: matches!(code, DEVICE_LOST | INVALID_HANDLE) })
+    }
 }
 
 #[cfg(test)]
@@ -152,6 +160,7 @@ mod tests {
     fn an_answer_keeps_the_vendors_number_and_tells_a_lost_device() {
         assert_eq!(answer("x", 0), Ok(()));
         assert_eq!(answer("x", 107_002), Err(VendorError { code: 107_002, call: "x", is_device_lost: false }));
+        assert_eq!(answer("x", 107_017), Err(VendorError { code: 107_017, call: "x", is_device_lost: true }));
         assert_eq!(answer("x", 507_010), Err(VendorError { code: 507_010, call: "x", is_device_lost: true }));
     }
 }
