@@ -1,4 +1,4 @@
-//! `tenon buffer show`: every field of a descriptor or reference, whether it is valid or not.
+//! `tenon buffer show`: every field of a claim, whether it is valid or not.
 //!
 
 use tenon_core::buffer::{RawBufferRef, RawDescriptor, Refusal, validate};
