@@ -156,7 +156,10 @@ fn perform(workspace: &Workspace, variant: &Variant, action: Action) -> Result {
 
 /// Runs a variant's tests; a run that hangs is ended after four times its budget.
 fn test(workspace: &Workspace, variant: &Variant) -> Result {
-    let selection = variant.selection();
+    let mut selection = variant.selection();
+    if variant.profile == Profile::Release {
+        selection.push("--release".into());
+    }
     if variant.package == "tenon-tests" {
         stage::build(workspace, &[], false)?;
     }

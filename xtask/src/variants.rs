@@ -146,7 +146,7 @@ use Profile::{Dev, Device, Loom, Release};
 pub(crate) const VARIANTS: &[Variant] = &[
     host("xtask", &[], Dev, &[Clippy, Test], &[Need::Git], 60, "the gate checks itself"),
     host("tenon-core", &[], Dev, &[Clippy, Doc, Test], &[], 150, "all rules, tables and state machines"),
-    host("tenon-core", &[], Release, &[Test], &[], 90, "ten million packets, and the stress tests at full length"),
+    host("tenon-core", &[], Release, &[Test], &[], 120, "ten million packets, and the stress tests at full length"),
     host("tenon-core", &["defmt"], Dev, &[ClippyLib], &[], 30, "what a device logs can be encoded"),
     host("tenon-core", &[], Loom, &[Test], &[Need::Timeout], 150, "record, verdict and latch protocols in every order"),
     host("tenon-device-shell", &[], Dev, &[Clippy, Doc, Test], &[], 60, "the device side with a stand-in platform"),
