@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::device::{Device, DeviceName, SimTable};
 use crate::failure::Failure;
 use crate::library;
+use crate::output::say;
 use crate::runtime::RuntimeTable;
 
 /// Arguments of `tenon doctor`.
@@ -48,10 +49,10 @@ impl Doctor {
         let findings: Vec<Finding> = [libraries(), devices(), toolchains(), limits()].into_iter().flatten().collect();
         let missing = findings.iter().filter(|finding| finding.state == State::Missing).count();
         if self.json {
-            println!("{}", serde_json::json!({ "findings": findings, "missing": missing }));
+            say!("{}", serde_json::json!({ "findings": findings, "missing": missing }));
         } else {
             print(&findings);
-            println!("doctor: {} findings, {missing} missing", findings.len());
+            say!("doctor: {} findings, {missing} missing", findings.len());
         }
         if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -62,16 +63,16 @@ fn print(findings: &[Finding]) {
     for finding in findings {
         if section != finding.section {
             section = finding.section;
-            println!("{section}");
+            say!("{section}");
         }
         let state = match finding.state {
             State::Here => "ok",
             State::Missing => "MISSING",
             State::Absent => "-",
         };
-        println!("  {state:<8}{:<24}{}", finding.name, finding.detail);
+        say!("  {state:<8}{:<24}{}", finding.name, finding.detail);
         if let Some(fix) = finding.fix {
-            println!("          fix: {fix}");
+            say!("          fix: {fix}");
         }
     }
 }

@@ -17,6 +17,7 @@ mod failure;
 mod file;
 mod launch;
 mod library;
+mod output;
 mod pack;
 mod runtime;
 mod show;

@@ -10,6 +10,7 @@ use tenon_core::callable::{CallableImage, Direction};
 
 use crate::failure::Failure;
 use crate::file;
+use crate::output::say;
 
 /// Arguments of `tenon callable show`.
 #[derive(Debug, clap::Args)]
@@ -65,7 +66,7 @@ impl Show {
             CallableImage::parse(&bytes).map_err(|refusal| Failure::Callable { path: self.file.clone(), refusal })?;
         let report = Report::of(&self.file, &image);
         if self.json {
-            println!("{}", serde_json::json!(report));
+            say!("{}", serde_json::json!(report));
         } else {
             report.print();
         }
@@ -107,21 +108,21 @@ impl<'a> Report<'a> {
     }
 
     fn print(&self) {
-        println!("{}: {} bytes, hash {}", self.file.display(), self.bytes, self.hash);
-        println!("  func_name      {}", or_empty(&self.func_name));
-        println!("  config_name    {}", or_empty(&self.config_name));
-        println!("  signature      {}", or_empty(&self.signature.join(", ")));
-        println!("  tensors        {}", self.tensors);
+        say!("{}: {} bytes, hash {}", self.file.display(), self.bytes, self.hash);
+        say!("  func_name      {}", or_empty(&self.func_name));
+        say!("  config_name    {}", or_empty(&self.config_name));
+        say!("  signature      {}", or_empty(&self.signature.join(", ")));
+        say!("  tensors        {}", self.tensors);
         let stored = match self.stored_scalar_count {
             0 => "not recorded".to_owned(),
             stored => format!("stored as {stored}"),
         };
-        println!("  scalars        {} ({stored})", self.scalars);
-        println!("  orchestration  {}", self.orchestration.line());
-        println!("  children       {}", self.children.len());
+        say!("  scalars        {} ({stored})", self.scalars);
+        say!("  orchestration  {}", self.orchestration.line());
+        say!("  children       {}", self.children.len());
         for child in &self.children {
-            println!("    {:>4}  func_id {}  {}", child.index, child.func_id, or_empty(&child.signature.join(", ")));
-            println!("          {}", child.code.line());
+            say!("    {:>4}  func_id {}  {}", child.index, child.func_id, or_empty(&child.signature.join(", ")));
+            say!("          {}", child.code.line());
         }
     }
 }

@@ -6,6 +6,7 @@ use zerocopy::FromBytes;
 
 use super::{DESCRIPTOR_BYTES, REFERENCE_BYTES, bytes_of};
 use crate::failure::Failure;
+use crate::output::say;
 
 /// Arguments of `tenon buffer show`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ impl Show {
             }
         };
         match verdict {
-            Ok(extent) => println!("valid{extent}"),
+            Ok(extent) => say!("valid{extent}"),
             Err(refusal) => return Err(refused(refusal)),
         }
         Ok(())
@@ -53,7 +54,7 @@ fn refused(refusal: Refusal) -> Failure {
 
 /// One line a field: offset, name, value, and what the number means.
 fn field(offset: usize, name: &str, value: impl std::fmt::Display, meaning: &str) {
-    println!("{offset:>4}  {name:<18} {value}{}{meaning}", if meaning.is_empty() { "" } else { "  " });
+    say!("{offset:>4}  {name:<18} {value}{}{meaning}", if meaning.is_empty() { "" } else { "  " });
 }
 
 fn hex(bytes: &[u8]) -> String {

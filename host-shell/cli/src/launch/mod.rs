@@ -14,6 +14,7 @@ use zerocopy::IntoBytes;
 
 use crate::device::{Buffer, Device, DeviceName, SimTable, Stream};
 use crate::failure::Failure;
+use crate::output::say;
 use crate::runtime::{Context, RuntimeTable};
 use crate::{count, file, library};
 use array::Array;
@@ -159,11 +160,11 @@ impl Launch {
 
     fn report(&self, report: &Report<'_>) {
         if self.json {
-            println!("{}", serde_json::json!(report));
+            say!("{}", serde_json::json!(report));
             return;
         }
         let how = if report.graph { "replayed" } else { "launched" };
-        println!(
+        say!(
             "{how} {} {} on {} in {:.3} ms: {}, {}",
             report.callable.display(),
             count(report.executions, "time"),
@@ -174,7 +175,7 @@ impl Launch {
         );
         for output in &report.outputs {
             let shape: Vec<String> = output.shape.iter().map(u32::to_string).collect();
-            println!("wrote {}: {} {}", output.file.display(), output.dtype, shape.join("x"));
+            say!("wrote {}: {} {}", output.file.display(), output.dtype, shape.join("x"));
         }
     }
 }

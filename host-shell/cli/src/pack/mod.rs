@@ -28,6 +28,7 @@ use tenon_core::callable::code::CodeKind;
 use tenon_core::callable::{CallableImage, CallableSpec, ChildSpec, Direction};
 
 use crate::failure::Failure;
+use crate::output::say;
 use crate::{count, file};
 use description::{Code, Description};
 
@@ -75,9 +76,9 @@ impl Pack {
                 "scalars": parsed.counts().scalars,
                 "children": parsed.header().child_count(),
             });
-            println!("{report}");
+            say!("{report}");
         } else {
-            println!(
+            say!(
                 "{}: {}, {}, {}, {}, hash {:016x}",
                 self.output.display(),
                 count(image.len() as u64, "byte"),

@@ -65,3 +65,19 @@ fn a_broken_image_is_refused_by_field_and_offset() {
     place.tenon(&["callable", "show", "d"]).is_refused(4, &["d: size at byte 0 is 9375, expected at least 9376"]);
     place.tenon(&["callable", "show", "e"]).is_refused(3, &["e: cannot read"]);
 }
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure_and_no_panic() {
+    let place = Place::new();
+    place.add();
+    place.tenon(&["pack", "add.toml", "-o", "add.callable"]).is_done();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tenon"))
+        .args(["callable", "show"])
+        .arg(place.path("add.callable"))
+        .stdout(std::fs::File::create("/dev/full").expect("a device that is always full"))
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.starts_with("tenon: standard output: cannot write:"), "{told}");
+}
